@@ -27,7 +27,9 @@ HEADER = "# Made by `make lock`; do not edit.\n"
 def set_up():
     """Make the environment that uv runs in."""
     if not (ROOT / ".venv-lock" / "bin" / "python").exists():
-        subprocess.run([sys.executable, "-m", "venv", "--clear", ".venv-lock"], cwd=ROOT, check=True)
+        subprocess.run(
+            [sys.executable, "-m", "venv", "--clear", ".venv-lock"], cwd=ROOT, check=True
+        )
     pip = [".venv-lock/bin/python", "-m", "pip", "install", "--quiet"]
     subprocess.run([*pip, "-r", "requirements/lock.in"], cwd=ROOT, check=True)
 
