@@ -4,7 +4,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-ENVIRONMENT := $(PYTHON) tools/environment.py
+ENVIRONMENT := command -v "$(PYTHON)" >/dev/null \
+	|| { echo "error: no $(PYTHON); Python 3.11 or newer is needed" >&2; exit 1; }; \
+	"$(PYTHON)" tools/environment.py
 EXAMPLE ?= examples/fifty-servers.yaml
 
 .DEFAULT_GOAL := help

@@ -51,7 +51,7 @@ def require_python():
 
 def fingerprint(locks, editable):
     """Name what the environment is to hold."""
-    digest = hashlib.sha256(repr((sys.version_info[:2], editable)).encode())
+    digest = hashlib.sha256(repr(editable).encode())
     sources = [*locks, ROOT / "tools" / "environment.py"]
     if editable:
         sources.append(ROOT / "pyproject.toml")

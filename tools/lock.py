@@ -39,6 +39,7 @@ def compile_lock(name, sources, upgrade):
     path = ROOT / "requirements" / name
     command = [UV, "pip", "compile", "--quiet", *sources, "--output-file", path]
     command += ["--universal", "--python-version", "3.11", "--generate-hashes"]
+    command += ["--fork-strategy", "fewest"]  # one version for every Python, where there is one
     command += ["--exclude-newer", "7 days"]  # a release younger than a week waits
     command += ["--no-header", "--no-emit-index-url", "--no-emit-find-links", "--no-annotate"]
     if upgrade:
