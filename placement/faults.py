@@ -1,7 +1,42 @@
 """Errors of input: each names its place; all are reported at once."""
 
-from collections.abc import Iterable
+import json
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+Location = tuple[str | int, ...]
+"""Keys and list indices from the root of a document to a value."""
+
+
+def format_path(location: Iterable[str | int]) -> str:
+    """Write a location as ``jobs[3].tasks[0].cpu``; odd keys as ``labels["a.b"]``."""
+    path = ""
+    for part in location:
+        if isinstance(part, int):
+            path += f"[{part}]"
+        elif re.fullmatch(r"[A-Za-z0-9_/-]+", part):
+            path += f".{part}" if path else part
+        else:
+            path += f"[{json.dumps(part if len(part) <= 60 else part[:57] + '...')}]"
+    return path
+
+
+class FieldFaultsError(ValueError):
+    """What a model found wrong with itself: places inside it, each with a message.
+
+    Raised in validators only; it becomes one :class:`Fault` for each entry.
+    """
+
+    def __init__(self, faults: Sequence[tuple[Location, str]]) -> None:
+        self.faults = tuple(faults)
+        super().__init__("; ".join(message for _, message in self.faults))
+
+
+def raise_faults(faults: Sequence[tuple[Location, str]]) -> None:
+    """Raise :class:`FieldFaultsError` if there are any."""
+    if faults:
+        raise FieldFaultsError(faults)
 
 
 @dataclass(frozen=True, slots=True)

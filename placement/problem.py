@@ -1,11 +1,23 @@
 """A whole problem, resolved: every name it uses exists, every hostlist is expanded."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pydantic import Field
+
 from placement.cluster import Cluster, Node
+from placement.model_base import FrozenModel
 from placement.policy import Policy
+from placement.quantities import TimeUnixSeconds
 from placement.workload import Job
+
+
+class ProblemDocument(FrozenModel):
+    """A problem as written; :mod:`placement.resolve` makes a :class:`Problem` of it."""
+
+    now: TimeUnixSeconds | None = Field(default=None, description="instant of the snapshot")
+    cluster: Cluster
+    jobs: tuple[Job, ...]
+    policy: Policy = Policy()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import math
 import re
 from datetime import UTC, datetime, timedelta
 from decimal import Context, Decimal, Inexact
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, ValidationInfo, WithJsonSchema
 
@@ -23,6 +23,12 @@ MOST_SECONDS = 1000 * 365 * 86_400
 
 MOST_WEIGHT = 10**6
 """Largest weight."""
+
+MOST_TASKS = 10**6
+"""Most tasks of one group."""
+
+MOST_GPUS_PER_NODE = 1024
+"""Most GPUs of one node."""
 
 MOST_NAME_LENGTH = 253
 """Longest name, in characters; as in DNS."""
@@ -78,7 +84,8 @@ class WrittenFloat(float):
 
     text: str
 
-    def __new__(cls, text: str) -> "WrittenFloat":
+    def __new__(cls, text: str) -> Self:
+        """Make it of a text that :class:`float` understands."""
         value = super().__new__(cls, text)
         value.text = text
         return value
@@ -89,7 +96,8 @@ class WrittenInt(int):
 
     text: str
 
-    def __new__(cls, value: int, text: str) -> "WrittenInt":
+    def __new__(cls, value: int, text: str) -> Self:
+        """Make it of the value and how it was written."""
         number = super().__new__(cls, value)
         number.text = text
         return number
@@ -404,9 +412,8 @@ def _name(value: object, *, most: int) -> str:
         raise ValueError("the name is empty")
     if len(value) > most:
         raise ValueError(f"{shown(value)} is too long for a name; at most {most} characters")
-    if not value.isascii() or not value.isprintable():
-        if _CONTROL.search(value):
-            raise ValueError(f"{shown(value)} has control characters in it")
+    if not value.isprintable() and _CONTROL.search(value):
+        raise ValueError(f"{shown(value)} has control characters in it")
     if value[0].isspace() or value[-1].isspace():
         raise ValueError(f"{shown(value)} begins or ends with a space")
     return str(value)
