@@ -28,6 +28,10 @@ WORK_UNIT = 10**9
 """Units of work in one whole cluster (dominant share 1.0)."""
 
 
+UNLIMITED = 2**40
+"""Free task slots of a node without a limit."""
+
+
 class TierKind(StrEnum):
     """What a tier of the objective measures (``docs/objective.md``)."""
 
@@ -94,12 +98,11 @@ class TargetShape:
     """A set whose number in the leftovers is the fragmentation tier.
 
     ``nodes`` different nodes in one domain of ``level`` (None: anywhere), each with ``gpus`` idle
-    GPUs (of ``model``, -1 any), and ``demand`` (shape ``[R]``) of the other resources.
+    GPUs, and ``demand`` (shape ``[R]``) of the other resources.
     """
 
     nodes: int
     gpus: int
-    model: int
     demand: IntArray
     level: int | None
     weight: int
@@ -172,7 +175,6 @@ class CompiledProblem:
     free: IntArray
     network_free: IntArray
     gpu_kind: IntArray
-    gpu_model: IntArray
     gpu_kind_capacity: IntArray
     idle_gpus: tuple[tuple[int, ...], ...]
     shared_gpus: tuple[tuple[tuple[int, int], ...], ...]
@@ -220,10 +222,6 @@ class CompiledProblem:
     def group_count(self) -> int:
         """Number of task groups, ``G``."""
         return len(self.group_job)
-
-
-UNLIMITED = 2**62
-"""Free amount of a resource without limit."""
 
 
 @dataclass(frozen=True, eq=False)

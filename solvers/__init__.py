@@ -1,0 +1,1 @@
+"""Solvers of the compiled problem; they know nothing else of the engine."""

@@ -1,0 +1,201 @@
+"""From counts per cell to a plan: pack every cell onto its nodes, and fill what is left."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from placement.compiled.problem import CompiledProblem, IntArray, Plan
+from solvers.base import SolveParameters
+from solvers.cp_sat.bundles import Bundle
+from solvers.cp_sat.cells import Cell
+from solvers.greedy.placing import Entries, JobPlacer
+from solvers.greedy.solver import extend, largest_first
+from solvers.occupancy import Occupancy
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """A solution of the counting model.
+
+    ``z``: (item, cell) -> tasks, positive ones only; ``started``: jobs per bundle.
+    """
+
+    z: Mapping[tuple[int, int], int]
+    started: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Realised:
+    """A feasible plan, and the cells that promised more than their nodes hold."""
+
+    plan: Plan
+    failed: set[int]
+
+
+def realise(
+    problem: CompiledProblem,
+    cells: Sequence[Cell],
+    bundles: Sequence[Bundle],
+    items: Sequence[tuple[int, int]],
+    counts: Counts,
+    parameters: SolveParameters,
+) -> Realised:
+    """Pack the counts; jobs of which a part does not fit are taken out, then others filled in.
+
+    ``items``: per item of the model its bundle and its group.
+    """
+    occupancy = Occupancy(problem)
+    placer = JobPlacer(problem, occupancy)
+    parts = _parts(problem, bundles, items, counts)
+    failed: set[int] = set()
+    broken: set[int] = set()
+    placed: dict[int, Entries] = {}
+    for job in sorted(parts, key=lambda j: _hardness(problem, parts[j], cells)):
+        entries = _place_job(problem, placer, cells, job, parts[job], failed)
+        if entries is None:
+            broken.add(job)
+        else:
+            placed[job] = entries
+    everything = extend(problem, placer, largest_first, parameters, placed)
+    return Realised(Plan.of(everything), failed)
+
+
+Part = tuple[int, int, int]
+"""(group, cell, count)."""
+
+
+def _parts(
+    problem: CompiledProblem,
+    bundles: Sequence[Bundle],
+    items: Sequence[tuple[int, int]],
+    counts: Counts,
+) -> dict[int, list[Part]]:
+    """Per started job what it puts where."""
+    result: dict[int, list[Part]] = {}
+    queue: dict[int, list[int]] = {}
+    for (item, cell), count in sorted(counts.z.items()):
+        bundle, group = items[item]
+        jobs = bundles[bundle].jobs
+        if len(jobs) == 1:
+            result.setdefault(jobs[0], []).append((group, cell, count))
+            continue
+        waiting = queue.setdefault(bundle, list(jobs))
+        for _ in range(count):
+            job = waiting.pop(0)
+            result[job] = [(problem.job_groups[job][0], cell, 1)]
+    return result
+
+
+def _hardness(
+    problem: CompiledProblem, parts: Sequence[Part], cells: Sequence[Cell]
+) -> tuple[float, ...]:
+    """Exact cells first, then large tasks before small ones."""
+    loose = any(not cells[cell].single for _, cell, _ in parts)
+    kinds = [int(problem.group_kind[group]) for group, _, _ in parts]
+    gpus = max(int(problem.whole_gpus[kind]) for kind in kinds)
+    share = max(float(problem.share_units[kind].max(initial=0)) for kind in kinds)
+    cpu = max(int(problem.demand[kind, 0]) for kind in kinds)
+    return (float(loose), -float(gpus), -share, -float(cpu))
+
+
+def _place_job(
+    problem: CompiledProblem,
+    placer: JobPlacer,
+    cells: Sequence[Cell],
+    job: int,
+    parts: Sequence[Part],
+    failed: set[int],
+) -> Entries | None:
+    mark = placer.occupancy.mark()
+    used = {cell for _, cell, _ in parts}
+    if len(used) == 1:
+        (cell,) = used
+        entries = _on_one_node(problem, placer, cells[cell], parts)
+        if entries is not None:
+            return entries
+    result: Entries = []
+    elastic = any(problem.count_min[g] < problem.count_max[g] for g in problem.job_groups[job])
+    needs_node = any(
+        rule.job == job and rule.level == len(problem.level_names) - 1 for rule in problem.required
+    )
+    for group, cell, count in sorted(parts, key=lambda part: _part_hardness(problem, part)):
+        nodes = np.array(cells[cell].nodes, dtype=np.int64)
+        entries = (
+            None
+            if needs_node and len(used) == 1 and not cells[cell].single
+            else placer.fill(group, count, nodes, network=True, one_cell=True)
+        )
+        if entries is None:
+            failed.add(cell)
+            if elastic and not needs_node:
+                entries = _as_many(placer, group, count, nodes)
+            else:
+                placer.occupancy.undo(mark)
+                return None
+        result += entries
+    started = {g: 0 for g in problem.job_groups[job]}
+    for group, _, count in result:
+        started[group] += count
+    nodes_used = {node for _, node, _ in result}
+    if any(number < problem.count_min[g] for g, number in started.items()):
+        placer.occupancy.undo(mark)
+        return None
+    if len(nodes_used) == 1 and len(result) > 0:
+        # Wholly on one node after all: it uses no bandwidth.
+        for group, node, count in result:
+            kind = int(problem.group_kind[group])
+            placer.occupancy.network[node] += problem.network[kind] * count
+    return result
+
+
+def _part_hardness(problem: CompiledProblem, part: Part) -> tuple[float, ...]:
+    kind = int(problem.group_kind[part[0]])
+    return (-float(problem.whole_gpus[kind]), -float(problem.demand[kind, 0]))
+
+
+def _as_many(placer: JobPlacer, group: int, count: int, nodes: IntArray) -> Entries:
+    low, best = 0, []
+    high = count - 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        mark = placer.occupancy.mark()
+        if placer.fill(group, middle, nodes, network=True, one_cell=True) is None:
+            high = middle - 1
+        else:
+            low = middle
+        placer.occupancy.undo(mark)
+    if low:
+        best = placer.fill(group, low, nodes, network=True, one_cell=True) or []
+    return best
+
+
+def _on_one_node(
+    problem: CompiledProblem, placer: JobPlacer, cell: Cell, parts: Sequence[Part]
+) -> Entries | None:
+    """All parts on one node of the cell, the tightest that holds them."""
+    nodes = np.array(cell.nodes, dtype=np.int64)
+    able = np.ones(len(nodes), dtype=np.bool_)
+    for group, _, count in parts:
+        kind = int(problem.group_kind[group])
+        able &= placer.occupancy.fits(kind, nodes, network=False) >= count
+    candidates = nodes[able]
+    order = candidates[
+        np.lexsort(
+            (candidates, placer.occupancy.free[candidates, 0], placer.occupancy.idle[candidates])
+        )
+    ]
+    for node in order[:4]:
+        mark = placer.occupancy.mark()
+        entries: Entries = []
+        for group, _, count in parts:
+            placed = placer.fill(
+                group, count, np.array([node], dtype=np.int64), network=False, one_cell=True
+            )
+            if placed is None:
+                placer.occupancy.undo(mark)
+                break
+            entries += placed
+        else:
+            return entries
+    return None

@@ -1,0 +1,280 @@
+"""The exact solver: tier by tier over a counting model, refined where it promised too much."""
+
+from dataclasses import dataclass, field
+
+from placement.compiled.feasibility import plan_faults
+from placement.compiled.problem import EMPTY_PLAN, CompiledProblem, Plan, Tier, TierKind
+from placement.compiled.values import is_better, tier_values
+from solvers.base import OnPlan, SolveParameters, SolverResult
+from solvers.bounds import trivial_bounds
+from solvers.cp_sat.bundles import bundles
+from solvers.cp_sat.capacity import add_capacity
+from solvers.cp_sat.cells import Cell, coarse_cells, refined, single_cells
+from solvers.cp_sat.model import CountingModel
+from solvers.cp_sat.realise import Counts, realise
+from solvers.cp_sat.rows import add_at_least, add_at_most
+from solvers.cp_sat.rules import add_required, add_spread
+from solvers.cp_sat.stage import run_stage
+from solvers.cp_sat.tiers import Tiers
+from solvers.greedy import Greedy
+
+LARGEST_MODEL = 60_000
+"""Counts (item, cell) beyond which cells are not refined any further."""
+
+_WEIGHT = {
+    TierKind.WORK: 8.0,
+    TierKind.WORK_WITHOUT_GPUS: 2.0,
+    TierKind.FRAGMENTATION: 2.0,
+}
+"""Share of the time that is left which a tier may use, relative to the tiers after it (else 1)."""
+
+
+class CpSat:
+    """Exact: lexicographic tiers with bounds, greedy's plan as complete hint."""
+
+    name = "cp-sat"
+
+    def solve(
+        self,
+        problem: CompiledProblem,
+        parameters: SolveParameters,
+        *,
+        incumbent: Plan | None = None,
+        on_plan: OnPlan | None = None,
+    ) -> SolverResult:
+        """See :class:`solvers.base.Solver`."""
+        floor = incumbent
+        if floor is None:
+            floor = Greedy().solve(problem, parameters, on_plan=on_plan).plan
+        search = _Search(problem, parameters, on_plan, floor)
+        search.run()
+        return SolverResult(
+            plan=search.best,
+            bounds=tuple(search.bounds),
+            notes=tuple(search.notes),
+            counts=search.counts,
+        )
+
+
+@dataclass(eq=False)
+class _Search:
+    problem: CompiledProblem
+    parameters: SolveParameters
+    on_plan: OnPlan | None
+    best: Plan = EMPTY_PLAN
+    values: tuple[int, ...] = ()
+    bounds: list[int | None] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    cells: list[Cell] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.values = tier_values(self.problem, self.best)
+        self.trivial = trivial_bounds(self.problem)
+        self.bounds = [None] * len(self.problem.tiers)
+        self.bundles = bundles(self.problem)
+        self.spent = 0.0
+
+    def run(self) -> None:
+        """Go through the tiers until the last, or until time is up."""
+        problem = self.problem
+        self.cells = self._first_cells()
+        tier = 0
+        self._skip_settled(0)
+        self._tell()
+        while tier < len(problem.tiers) and self._remaining() > 0:
+            if self._settled(tier):
+                tier += 1
+                continue
+            self._build(tier)
+            tier = self._work_through(tier)
+        self._skip_settled(0)
+
+    # -- one model --------------------------------------------------------------------------
+
+    def _build(self, tier: int) -> None:
+        problem = self.problem
+        if problem.tiers[tier].kind not in _WEIGHT or tier == len(problem.tiers) - 1:
+            self._refine_for_nodes()
+        self.model = CountingModel(problem, self.cells, self.bundles)
+        add_capacity(self.model)
+        add_required(self.model)
+        add_spread(self.model)
+        self.tiers = Tiers(self.model)
+        for index in range(tier):
+            self._lock(index)
+        self.counts = {
+            **self.model.size(),
+            "cells": len(self.cells),
+            "bundles": len(self.bundles),
+            "models": self.counts.get("models", 0) + 1,
+        }
+
+    def _work_through(self, tier: int) -> int:
+        """Solve tier after tier on this model; returns where to go on, perhaps refined."""
+        problem = self.problem
+        while tier < len(problem.tiers):
+            if self._settled(tier):
+                self._lock(tier)
+                tier += 1
+                continue
+            if self._remaining() <= 0:
+                return tier
+            if problem.tiers[tier].kind not in _WEIGHT and self._could_refine():
+                return tier
+            changed, failed, complete = self._solve_tier(tier)
+            if changed < tier:
+                # A tier above got better than it was held at: start again from there.
+                for index in range(changed + 1, len(self.bounds)):
+                    self.bounds[index] = None
+                return changed
+            if not self._settled(tier):
+                loose = {i for i, cell in enumerate(self.cells) if not cell.single}
+                split = failed & loose or (loose if complete else set())
+                if split and self._refine(split):
+                    return tier
+                self._next_note(tier)
+            self._lock(tier)
+            tier += 1
+        return tier
+
+    def _solve_tier(self, index: int) -> tuple[int, set[int], bool]:
+        """Solve one tier; returns the first tier that changed, failed cells, whether optimal."""
+        tier = self.problem.tiers[index]
+        expression = self.tiers.expression(tier)
+        self.model.hint(self.best)
+        budget = self._budget(index)
+        before = self.values
+        watch = None
+        if tier.kind is TierKind.WORK:
+
+            def watch(counts: Counts, _: int) -> None:
+                self._offer(counts)
+
+        result = run_stage(
+            self.model,
+            expression,
+            maximise=tier.maximise,
+            budget_s=budget,
+            deterministic_budget=self._deterministic_budget(index),
+            parameters=self.parameters,
+            on_counts=watch,
+        )
+        self.spent += result.deterministic_time
+        self.counts["deterministic_time_milli"] = int(self.spent * 1000)
+        if result.faulty:
+            self.notes.append(f"tier {tier.kind}: the solver found no solution where one is known")
+            return index, set(), False
+        if result.bound is not None:
+            self._tighten(index, result.bound)
+        failed: set[int] = set()
+        if result.counts is not None:
+            failed = self._offer(result.counts)
+        self._tell()
+        changed = next(
+            (i for i, (a, b) in enumerate(zip(before, self.values, strict=True)) if a != b), index
+        )
+        return min(changed, index), failed, result.optimal
+
+    def _offer(self, counts: Counts) -> set[int]:
+        """Pack a solution; keep it if it is the best so far."""
+        items = [(item.bundle, item.group) for item in self.model.items]
+        realised = realise(self.problem, self.cells, self.bundles, items, counts, self.parameters)
+        if not plan_faults(self.problem, realised.plan):
+            values = tier_values(self.problem, realised.plan)
+            if is_better(self.problem, values, self.values):
+                self.best, self.values = realised.plan, values
+                self._tell()
+        else:
+            self.notes.append("a packed plan broke a rule and was dropped")
+        return realised.failed
+
+    def _lock(self, index: int) -> None:
+        """Hold the tier at what the best plan reaches."""
+        tier = self.problem.tiers[index]
+        expression = self.tiers.expression(tier)
+        limit = self.values[index] - expression.constant
+        if tier.maximise:
+            add_at_least(self.model.model, expression.terms, limit)
+        else:
+            add_at_most(self.model.model, expression.terms, limit)
+
+    # -- refinement -------------------------------------------------------------------------
+
+    def _first_cells(self) -> list[Cell]:
+        return coarse_cells(self.problem)
+
+    def _size(self, cells: list[Cell]) -> int:
+        fit = self.problem.fit[self.problem.group_kind] > 0
+        return sum(int(fit[:, cell.nodes[0]].sum()) for cell in cells)
+
+    def _could_refine(self) -> bool:
+        if all(cell.single for cell in self.cells):
+            return False
+        everything = set(range(len(self.cells)))
+        finer = refined(self.problem, self.cells, everything)
+        return len(finer) > len(self.cells) and self._size(finer) <= LARGEST_MODEL // 3
+
+    def _refine_for_nodes(self) -> None:
+        """Locality and fragmentation look at nodes: as fine as is affordable."""
+        singles = single_cells(self.cells)
+        if self._size(singles) <= LARGEST_MODEL // 3:
+            self.cells = singles
+
+    def _refine(self, split: set[int]) -> bool:
+        finer = refined(self.problem, self.cells, split)
+        if len(finer) == len(self.cells) or self._size(finer) > LARGEST_MODEL:
+            return False
+        self.cells = finer
+        return True
+
+    # -- bounds and time --------------------------------------------------------------------
+
+    def _tighten(self, index: int, bound: int) -> None:
+        tier, known = self.problem.tiers[index], self.bounds[index]
+        if known is not None:
+            bound = min(bound, known) if tier.maximise else max(bound, known)
+        self.bounds[index] = bound
+
+    def _settled(self, index: int) -> bool:
+        """Whether the tier's value is proven optimal under the tiers above."""
+        value = self.values[index]
+        if value == self.trivial[index]:
+            self.bounds[index] = value
+        return self.bounds[index] == value
+
+    def _skip_settled(self, start: int) -> None:
+        for index in range(start, len(self.problem.tiers)):
+            self._settled(index)
+            if self.bounds[index] is None:
+                self.bounds[index] = self.trivial[index]
+
+    def _next_note(self, index: int) -> None:
+        tier: Tier = self.problem.tiers[index]
+        self.notes.append(f"tier {tier.kind} not proven")
+
+    def _remaining(self) -> float:
+        limit = self.parameters.deterministic_limit
+        if limit is not None and self.spent >= limit:
+            return 0.0
+        return self.parameters.remaining_s()
+
+    def _budget(self, index: int) -> float:
+        return self._share(index, self.parameters.remaining_s())
+
+    def _deterministic_budget(self, index: int) -> float | None:
+        limit = self.parameters.deterministic_limit
+        return None if limit is None else self._share(index, max(0.0, limit - self.spent))
+
+    def _share(self, index: int, left: float) -> float:
+        weights = [_WEIGHT.get(t.kind, 1.0) for t in self.problem.tiers[index:]]
+        open_ = [
+            w
+            for w, i in zip(weights, range(index, len(self.problem.tiers)), strict=True)
+            if self.values[i] != self.trivial[i]
+        ]
+        return left * min(1.0, 1.5 * weights[0] / max(sum(open_), weights[0]))
+
+    def _tell(self) -> None:
+        if self.on_plan is not None:
+            self.on_plan(self.best, tuple(self.bounds))

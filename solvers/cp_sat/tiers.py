@@ -1,0 +1,429 @@
+"""Tiers of the objective as linear expressions over the counting model.
+
+Each function returns terms and a constant whose sum is the tier's value for plans that realise
+the model (exactly in cells of one node), and at least as good as the value of any plan otherwise.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from ortools.sat.python import cp_model
+
+from placement.compiled.problem import TargetShape, Tier, TierKind
+from solvers.cp_sat.hints import Hint, any_of
+from solvers.cp_sat.model import CountingModel
+from solvers.cp_sat.rows import Term
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """``sum(terms) + constant``, in tier units."""
+
+    terms: list[Term]
+    constant: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """Domains that a job may use at one level: how many tasks sit there, and whether any does."""
+
+    cells: list[int]
+    used: cp_model.IntVar
+    most: int
+    nodes: int
+
+
+class Tiers:
+    """Builds expressions on demand; what two tiers share is built once."""
+
+    def __init__(self, model: CountingModel) -> None:
+        self.model = model
+        self._used: dict[tuple[tuple[int, ...], int], list[Used]] = {}
+        self._idle: dict[int, Callable[[Hint], int]] = {}
+
+    def expression(self, tier: Tier) -> Expression:
+        """The tier's value."""
+        match tier.kind:
+            case TierKind.WORK | TierKind.WORK_WITHOUT_GPUS:
+                return self._work(tier)
+            case TierKind.AGE:
+                return self._age(tier)
+            case TierKind.PREFERRED_SPAN:
+                return self._preferred_span()
+            case TierKind.SPAN:
+                assert tier.level is not None
+                return self._span(tier.level)
+            case TierKind.BALANCE:
+                assert tier.level is not None
+                return self._balance(tier.level)
+            case TierKind.SOFT:
+                return self._soft()
+            case TierKind.FRAGMENTATION:
+                return self._fragmentation()
+
+    # -- work -------------------------------------------------------------------------------
+
+    def _work(self, tier: Tier) -> Expression:
+        problem, model = self.model.problem, self.model
+        by_gpus = any(t.kind is TierKind.WORK_WITHOUT_GPUS for t in problem.tiers)
+        terms: list[Term] = []
+        for index, bundle in enumerate(model.bundles):
+            job = bundle.first
+            if problem.priority[job] != tier.priority:
+                continue
+            if by_gpus and problem.has_gpu[job] != (tier.kind is TierKind.WORK):
+                continue
+            base = int(problem.work_base[job])
+            for i in model.items_of[index]:
+                group = model.items[i].group
+                if problem.count_min[group] == problem.count_max[group]:
+                    continue
+                value = int(problem.work_per_task[group])
+                base -= value * int(problem.count_min[group])
+                terms += [(value, v, most) for _, v, most in model.tasks([i], model.cells_of[i])]
+            terms.append((base, model.started[index], len(bundle.jobs)))
+        return Expression(terms)
+
+    def _age(self, tier: Tier) -> Expression:
+        problem = self.model.problem
+        return Expression(
+            [
+                (int(problem.age_weight[b.first]), self.model.started[index], len(b.jobs))
+                for index, b in enumerate(self.model.bundles)
+                if problem.priority[b.first] == tier.priority
+            ]
+        )
+
+    # -- locality ---------------------------------------------------------------------------
+
+    def _gangs(self) -> list[int]:
+        problem = self.model.problem
+        return [i for i, b in enumerate(self.model.bundles) if problem.gang[b.first]]
+
+    def _preferred_span(self) -> Expression:
+        problem = self.model.problem
+        bundle_of = {self.model.bundles[index].first: index for index in self._gangs()}
+        terms: list[Term] = []
+        for rule in problem.preferred:
+            if rule.job not in bundle_of:
+                continue
+            bundle = bundle_of[rule.job]
+            items = tuple(
+                i for i in self.model.items_of[bundle] if self.model.items[i].group in rule.groups
+            )
+            terms += self._excess(bundle, items, rule.level)
+        return Expression(terms)
+
+    def _span(self, level: int) -> Expression:
+        terms: list[Term] = []
+        for bundle in self._gangs():
+            terms += self._excess(bundle, tuple(self.model.items_of[bundle]), level)
+        return Expression(terms)
+
+    def _excess(self, bundle: int, items: tuple[int, ...], level: int) -> list[Term]:
+        """Intensity x (domains used - 1)."""
+        model = self.model
+        weight = int(model.problem.intensity[model.bundles[bundle].first])
+        domains = self.used(bundle, items, level)
+        if len(domains) == 1 and domains[0].nodes == 1:
+            return []
+        terms: list[Term] = [(weight, d.used, d.most) for d in domains]
+        least = sum(int(model.problem.count_min[model.items[i].group]) for i in items)
+        if least:
+            return [*terms, (-weight, model.started[bundle], 1)]
+        if not domains:
+            return []
+        # A group that may start without any task spans none then, not minus one.
+        some = model.model.new_bool_var("")
+        tasks = [v for _, v, _ in model.tasks(items, sorted({c for d in domains for c in d.cells}))]
+        model.derive(some, any_of(tasks))
+        for d in domains:
+            model.model.add(d.used <= d.most * some)
+        model.model.add(some <= sum(d.used for d in domains))
+        return [*terms, (-weight, some, 1)]
+
+    def used(self, bundle: int, items: tuple[int, ...], level: int) -> list[Used]:
+        """Per domain that the items may use, the number of domains used (0 or 1; nodes: more)."""
+        key = (items, level)
+        if key not in self._used:
+            self._used[key] = self._make_used(bundle, items, level)
+        return self._used[key]
+
+    def _make_used(self, bundle: int, items: tuple[int, ...], level: int) -> list[Used]:
+        model, problem = self.model, self.model.problem
+        node_level = level == len(problem.level_names) - 1
+        start = model.started[bundle]
+        cells_of_domain: dict[int, list[int]] = {}
+        for cell in sorted({cell for i in items for cell in model.cells_of[i]}):
+            cells_of_domain.setdefault(model.domain_of_cell(cell, level), []).append(cell)
+        result: list[Used] = []
+        room_of: list[int] = []
+        for _, cells in sorted(cells_of_domain.items()):
+            inside = model.tasks(items, cells)
+            nodes = sum(len(model.cells[c].nodes) for c in cells)
+            if node_level and nodes > 1:
+                result.append(self._nodes_used(bundle, items, cells[0]))
+            else:
+                used = model.model.new_bool_var("")
+                zs = [v for _, v, _ in inside]
+                model.derive(used, any_of(zs))
+                for _, z, most in inside:
+                    model.model.add(z <= most * used)
+                model.model.add(used <= sum(zs))
+                model.model.add(used <= start)
+                result.append(Used(cells, used, 1, 1))
+            room_of.append(sum(most for _, _, most in inside))
+        least = sum(int(problem.count_min[model.items[i].group]) for i in items)
+        if result and all(d.most == 1 for d in result) and least:
+            # Covering cut: so many of the roomiest domains are needed at the least.
+            reach = np.cumsum(sorted(room_of, reverse=True))
+            needed = int(np.searchsorted(reach, least)) + 1
+            if 1 < needed <= len(result):
+                model.model.add(sum(d.used for d in result) >= needed * start)
+            elif needed == 1:
+                model.model.add(sum(d.used for d in result) >= start)
+        return result
+
+    def _nodes_used(self, bundle: int, items: tuple[int, ...], cell: int) -> Used:
+        """Nodes used in a cell of several: at least what the roomiest of them make necessary.
+
+        With fits sorted from large to small, m nodes hold at most their prefix sum; the convex
+        hull of the steps gives one row per m.
+        """
+        model = self.model
+        nodes = len(model.cells[cell].nodes)
+        used = model.model.new_int_var(0, nodes, "")
+        zs = [v for _, v, _ in model.tasks(items, [cell])]
+        for i in items:
+            if (i, cell) not in model.z:
+                continue
+            z = model.z[i, cell]
+            fits = np.sort(model.fits(model.items[i].kind, cell))[::-1]
+            fits = fits[fits > 0]
+            prefix = np.concatenate([[0], np.cumsum(fits)])
+            steps = np.flatnonzero(np.diff(fits, prepend=fits[0] + 1))[:8]
+            for step in steps.tolist():
+                size = int(fits[step])
+                # used >= step + (z - prefix[step]) / size
+                model.model.add(size * used >= z - int(prefix[step]) + size * step)
+        model.model.add(used <= sum(zs))
+        model.model.add(used <= nodes * model.started[bundle])
+        groups = [model.items[i].group for i in items]
+        members = set(model.cells[cell].nodes)
+
+        def count(hint: Hint) -> int:
+            entries = np.isin(hint.plan.group, groups)
+            return len(members.intersection(hint.plan.node[entries].tolist()))
+
+        model.derive(used, count)
+        return Used([cell], used, nodes, nodes)
+
+    def _balance(self, level: int) -> Expression:
+        terms: list[Term] = []
+        for bundle in self._gangs():
+            terms += self._difference(bundle, level)
+        return Expression(terms)
+
+    def _difference(self, bundle: int, level: int) -> list[Term]:
+        """Intensity x (most - fewest tasks in a used domain)."""
+        model, problem = self.model, self.model.problem
+        job = model.bundles[bundle].first
+        items = tuple(model.items_of[bundle])
+        domains = self.used(bundle, items, level)
+        if len(domains) == 1 and domains[0].nodes == 1:
+            return []
+        total = sum(int(problem.count_max[model.items[i].group]) for i in items)
+        largest = model.model.new_int_var(0, total, "")
+        smallest = model.model.new_int_var(0, total, "")
+        for d in domains:
+            tasks = model.tasks(items, d.cells)
+            count = sum(v for _, v, _ in tasks)
+            if d.nodes > 1:
+                # Several nodes: the fullest holds the average at least, the emptiest the
+                # average of the used ones at most, which is not linear and left open.
+                model.model.add(d.nodes * largest >= count)
+                continue
+            model.model.add(largest >= count)
+            most = min(total, sum(m for _, _, m in tasks))
+            model.model.add(smallest <= count + total * (1 - d.used)) if most else None
+        model.model.add(smallest <= largest)
+        groups = problem.job_groups[job]
+        model.derive(largest, lambda hint: _extreme(hint, groups, level, max))
+        model.derive(smallest, lambda hint: _extreme(hint, groups, level, min))
+        weight = int(problem.intensity[job])
+        return [(weight, largest, total), (-weight, smallest, total)]
+
+    def _soft(self) -> Expression:
+        problem, model = self.model.problem, self.model
+        terms: list[Term] = []
+        for (i, cell), z in model.z.items():
+            cost = int(problem.soft_cost[model.items[i].kind, model.cells[cell].nodes[0]])
+            if cost:
+                terms.append((cost, z, model.z_most[i, cell]))
+        return Expression(terms)
+
+    # -- fragmentation ----------------------------------------------------------------------
+
+    def _fragmentation(self) -> Expression:
+        terms: list[Term] = []
+        constant = 0
+        for target in self.model.problem.targets:
+            part = self._sets(target)
+            terms += [(target.weight * c, v, most) for c, v, most in part.terms]
+            constant += target.weight * part.constant
+        return Expression(terms, constant)
+
+    def _sets(self, target: TargetShape) -> Expression:
+        """Number of sets of one shape that fit in what is left."""
+        model, problem = self.model, self.model.problem
+        units: dict[int, tuple[Term, int]] = {}
+        for cell, members in enumerate(model.cells):
+            if target.usable[members.nodes[0]] and (target.gpus or target.demand[:3].any()):
+                term = self._units(target, cell)
+                if term is not None:
+                    units[cell] = (term, len(members.nodes))
+        if target.nodes == 1 and target.level is None:
+            return Expression([term for term, _ in units.values()])
+        domains: dict[int, list[int]] = {}
+        for cell in units:
+            node = model.cells[cell].nodes[0]
+            if target.level is None:
+                domains.setdefault(0, []).append(cell)
+                continue
+            domain = int(problem.domain[target.level][node])
+            if problem.named[target.level][domain]:
+                key = cell if target.level == len(problem.level_names) - 1 else domain
+                domains.setdefault(key, []).append(cell)
+        terms: list[Term] = []
+        for cells in domains.values():
+            most = sum(units[c][0][2] for c in cells) // target.nodes
+            if most:
+                terms.append((1, self._sets_in(target, cells, units, most), most))
+        return Expression(terms)
+
+    def _sets_in(
+        self,
+        target: TargetShape,
+        cells: Sequence[int],
+        units: dict[int, tuple[Term, int]],
+        most: int,
+    ) -> cp_model.IntVar:
+        """Sets t in one domain: nodes x t <= sum over nodes of min(units, t)."""
+        model = self.model
+        sets = model.model.new_int_var(0, most, "")
+        parts: list[cp_model.LinearExprT] = []
+        derive: list[tuple[cp_model.IntVar, int]] = []
+        for cell in cells:
+            (_, unit, unit_most), nodes = units[cell]
+            derive.append((unit, nodes))
+            if unit_most <= nodes or target.nodes == 1:
+                # Never more than one per node, or distinct nodes are not asked for.
+                parts.append(unit)
+                continue
+            part = model.model.new_int_var(0, unit_most, "")
+            model.model.add(part <= unit)
+            model.model.add(part <= nodes * sets)
+            parts.append(part)
+            model.derive(part, _least_of(unit, nodes, sets))
+        model.model.add(target.nodes * sets <= sum(parts))
+
+        def number(hint: Hint) -> int:
+            amounts = [(hint.total([unit]), nodes) for unit, nodes in derive]
+            best = 0
+            for t in range(1, most + 1):
+                if sum(min(a, t * n) for a, n in amounts) >= target.nodes * t:
+                    best = t
+            return best
+
+        # `part` is derived from `sets`: register `sets` before the parts just added.
+        position = len(model.derived)
+        while position and any(
+            model.derived[position - 1][0].index == p.index
+            for p in parts
+            if isinstance(p, cp_model.IntVar)
+        ):
+            position -= 1
+        model.derived.insert(position, (sets, number))
+        return sets
+
+    def _units(self, target: TargetShape, cell: int) -> Term | None:
+        """How often one node's part of the set fits in what is left of the cell."""
+        model, problem = self.model, self.model.problem
+        nodes = list(model.cells[cell].nodes)
+        idle = np.array([len(problem.idle_gpus[n]) for n in nodes], dtype=np.int64)
+        used = np.flatnonzero(target.demand)
+        each = (problem.free[nodes][:, used] // target.demand[used]).min(axis=1)
+        if target.gpus:
+            each = np.minimum(each, idle // target.gpus)
+        most = int(each.sum())
+        if not most:
+            return None
+        units = model.model.new_int_var(0, most, "")
+        items = model.items_in[cell]
+        for resource in used.tolist():
+            taken = [
+                (int(problem.demand[model.items[i].kind, resource]), *model.count(i, cell))
+                for i in items
+                if problem.demand[model.items[i].kind, resource]
+            ]
+            free = int(problem.free[nodes, resource].sum())
+            reach = sum(c * m for c, _, m in taken) + int(target.demand[resource]) * most
+            if taken and reach > free:
+                model.add_at_most([*taken, (int(target.demand[resource]), units, most)], free)
+        if target.gpus:
+            self._add_gpu_units(target, cell, units, most, idle)
+        capacity = each
+
+        def count(hint: Hint) -> int:
+            left = hint.left()
+            total = 0
+            for node, limit in zip(nodes, capacity.tolist(), strict=True):
+                best = min(limit, int((left.free[node, used] // target.demand[used]).min()))
+                if target.gpus:
+                    best = min(best, int(left.idle[node]) // target.gpus)
+                total += max(0, best)
+            return total
+
+        model.derive(units, count)
+        return (1, units, most)
+
+    def _add_gpu_units(
+        self,
+        target: TargetShape,
+        cell: int,
+        units: cp_model.IntVar,
+        most: int,
+        idle: np.ndarray,
+    ) -> None:
+        model, problem = self.model, self.model.problem
+        sizes = [
+            (int(problem.whole_gpus[model.items[i].kind]), model.z[i, cell], model.z_most[i, cell])
+            for i in model.items_in[cell]
+            if problem.whole_gpus[model.items[i].kind]
+        ]
+        if cell in model.opened:
+            opened, opened_most = model.opened[cell]
+            sizes.append((1, opened, opened_most))
+        if not sizes:
+            return
+        model.add_at_most([*sizes, (target.gpus, units, most)], int(idle.sum()))
+        if not model.cells[cell].single:
+            # floor((free - used) / g) <= floor(free / g) - sum of floor(size / g) on every node.
+            blocks: list[Term] = [(s // target.gpus, v, m) for s, v, m in sizes if s >= target.gpus]
+            model.add_at_most([*blocks, (1, units, most)], int((idle // target.gpus).sum()))
+
+
+def _least_of(unit: cp_model.IntVar, nodes: int, sets: cp_model.IntVar) -> Callable[[Hint], int]:
+    return lambda hint: min(hint.total([unit]), nodes * hint.total([sets]))
+
+
+def _extreme(
+    hint: Hint, groups: Sequence[int], level: int, which: Callable[[list[int]], int]
+) -> int:
+    counts: dict[int, int] = {}
+    entries = np.isin(hint.plan.group, list(groups))
+    domains = hint.model.problem.domain[level][hint.plan.node[entries]]
+    for domain, count in zip(domains.tolist(), hint.plan.count[entries].tolist(), strict=True):
+        counts[domain] = counts.get(domain, 0) + count
+    return which(list(counts.values())) if counts else 0
