@@ -34,9 +34,13 @@ class NodeRule(Protocol):
 
 
 class OneByOne:
-    """A solver that follows a :class:`NodeRule`."""
+    """A solver that follows a :class:`NodeRule`.
+
+    ``baseline`` tells the engine to show what it does by itself, without greedy as its floor.
+    """
 
     name: str
+    baseline = True
 
     def rule(self, occupancy: Occupancy) -> NodeRule:
         """The rule, fresh for one solve."""
