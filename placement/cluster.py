@@ -10,7 +10,6 @@ from enum import StrEnum
 from typing import Annotated, Self
 
 from pydantic import (
-    AfterValidator,
     BeforeValidator,
     Field,
     WithJsonSchema,
@@ -19,7 +18,7 @@ from pydantic import (
 )
 
 from placement.faults import FieldFaultsError, Location, raise_faults
-from placement.model_base import FrozenModel
+from placement.model_base import FrozenModel, NotEmpty
 from placement.quantities import (
     MOST_GPUS_PER_NODE,
     BitsPerSecond,
@@ -249,7 +248,7 @@ class TaskUse(FrozenModel):
             held = max(1, self.gpus_milli // 1000) if forms else 0
             if len(self.devices) != held:
                 faults.append(
-                    (("devices",), f"{len(self.devices)} devices for a task that holds {held}")
+                    (("devices",), f"names {len(self.devices)} GPUs, but the task holds {held}")
                 )
             faults += [
                 (("devices", position), f"GPU {gpu} is named twice")
@@ -277,7 +276,7 @@ class RunningJob(FrozenModel):
     topology: JobTopology | None = None
     slices: tuple[Slice, ...] = ()
     count: Count | None = None
-    tasks: tuple[TaskUse, ...] = Field(min_length=1)
+    tasks: NotEmpty[TaskUse]
 
     _positive_duration = field_validator("duration_s")(positive_duration)
 
@@ -376,7 +375,7 @@ class Reservation(FrozenModel):
 
     job: Identifier
     start_unix_s: TimeUnixSeconds = Field(alias="start")
-    tasks: tuple[TaskUse, ...] = Field(min_length=1)
+    tasks: NotEmpty[TaskUse]
 
 
 class Cluster(FrozenModel):

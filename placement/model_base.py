@@ -1,6 +1,8 @@
 """The base of every domain model: immutable, closed to unknown keys."""
 
-from pydantic import BaseModel, ConfigDict
+from typing import Annotated, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 
 class FrozenModel(BaseModel):
@@ -17,3 +19,19 @@ class FrozenModel(BaseModel):
         strict=False,
         ser_json_inf_nan="strings",
     )
+
+
+Entry = TypeVar("Entry")
+
+
+def _not_empty(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    if not entries:
+        raise ValueError("the list is empty")
+    return entries
+
+
+# Not ``min_length``: that counts valid entries only, and calls a list of faulty ones empty.
+NotEmpty = Annotated[
+    tuple[Entry, ...], AfterValidator(_not_empty), Field(json_schema_extra={"minItems": 1})
+]
+"""A list with at least one entry."""

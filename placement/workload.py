@@ -16,7 +16,7 @@ from pydantic import (
 )
 
 from placement.faults import FieldFaultsError, Location, raise_faults
-from placement.model_base import FrozenModel
+from placement.model_base import FrozenModel, NotEmpty
 from placement.quantities import (
     MOST_TASKS,
     BitsPerSecond,
@@ -172,7 +172,7 @@ class Near(FrozenModel):
     """Data sits in these domains; each task elsewhere costs ``weight``."""
 
     level: Identifier
-    domains: tuple[Identifier, ...] = Field(min_length=1, description="paths: z1/b1/r1")
+    domains: NotEmpty[Identifier] = Field(description="paths: z1/b1/r1")
     weight_milli: WeightMilli = Field(default=1000, alias="weight")
 
 
@@ -322,8 +322,15 @@ class TaskGroup(FrozenModel):
 class Bind(FrozenModel):
     """These groups of the job share one domain of ``level``."""
 
-    groups: tuple[Identifier, ...] = Field(min_length=2)
+    groups: NotEmpty[Identifier]
     level: Identifier
+
+    @field_validator("groups")
+    @classmethod
+    def _at_least_two(cls, groups: tuple[str, ...]) -> tuple[str, ...]:
+        if len(groups) < 2:
+            raise ValueError("give at least two groups")
+        return groups
 
 
 class With(FrozenModel):
@@ -357,7 +364,7 @@ class Job(FrozenModel):
     topology: JobTopology | None = None
     bind: tuple[Bind, ...] = ()
     with_: tuple[With, ...] = Field(default=(), alias="with")
-    tasks: tuple[TaskGroup, ...] = Field(min_length=1)
+    tasks: NotEmpty[TaskGroup]
 
     _positive_duration = field_validator("duration_s")(positive_duration)
 
@@ -367,15 +374,9 @@ class Job(FrozenModel):
         if not isinstance(written, Mapping):
             return written
         of_task = [key for key in written if key in TASK_FIELDS]
-        if "tasks" in written:
-            raise_faults(
-                [((key,), "is a field of a task, and the job has tasks") for key in of_task]
-            )
+        # Both, or neither: left as it is, and refused for the key too many or the one missing.
+        if "tasks" in written or not of_task:
             return written
-        if not of_task:
-            raise FieldFaultsError(
-                [((), "the job asks for nothing; give tasks, or cpu, memory, gpus or another")]
-            )
         task = {key: written[key] for key in of_task}
         rest = {key: value for key, value in written.items() if key not in TASK_FIELDS}
         return {**rest, "tasks": [{"name": ONLY_GROUP, **task}]}

@@ -1,0 +1,78 @@
+"""Hostlist expressions (``n[001-128]``) as node names, in the order written."""
+
+import re
+from collections import Counter
+
+import hostlist  # type: ignore[import-untyped]
+
+MOST_HOSTS = 1_000_000
+"""Most names of one expression, and most nodes of a cluster."""
+
+# The library expands before it counts, and recurses once for each bracket: what could hurt is
+# refused before it sees it.
+_MOST_BRACKETS = 16
+_MOST_NAME = 253
+_PART = re.compile(r"([^\[\],]*)((?:\[[0-9,-]+\][^\[\],]*)*)")
+_RANGES = re.compile(r"\[([0-9,-]+)\]")
+_RANGE = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?")
+
+hostlist.MAX_SIZE = MOST_HOSTS
+
+
+def expand_hosts(expression: str) -> list[str]:
+    """Expand a node name or hostlist expression; zero padding and order are kept.
+
+    Raises
+    ------
+    ValueError
+        If it is no hostlist, names a node twice, or names more than :data:`MOST_HOSTS`.
+    """
+    if expression in ("(null)", "None assigned"):
+        raise ValueError(f'"{expression}" stands for no node')
+    if not re.search(r"[\[\],]", expression):
+        if len(expression) > _MOST_NAME:
+            raise ValueError(f"the name has over {_MOST_NAME} characters")
+        return [expression]
+    count = _count(expression)
+    if count > MOST_HOSTS:
+        raise ValueError(f"the hostlist names {count} nodes; at most {MOST_HOSTS}")
+    try:
+        names: list[str] = hostlist.expand_hostlist(expression, allow_duplicates=True)
+    except hostlist.BadHostlist as error:
+        raise ValueError(f"is not a hostlist ({error}); write it as n[001-128]") from None
+    if len(set(names)) < len(names):
+        twice, _ = Counter(names).most_common(1)[0]
+        raise ValueError(f'the hostlist names "{twice}" twice')
+    return names
+
+
+def _count(expression: str) -> int:
+    """Count the names without making them; raise what the library would not explain."""
+    count = 0
+    position = 0
+    while position <= len(expression):
+        part = _PART.match(expression, position)
+        if part is None or not part[0] or expression[part.end() : part.end() + 1] not in ("", ","):
+            raise ValueError("is not a hostlist; write it as n[001-128]")
+        ranges = _RANGES.findall(part[2])
+        if len(ranges) > _MOST_BRACKETS:
+            raise ValueError(f"the hostlist has over {_MOST_BRACKETS} brackets in one name")
+        names, length = 1, len(part[0])
+        for choices in ranges:
+            names *= sum(_range_size(choice) for choice in choices.split(","))
+            length += max(len(choice) for choice in choices.split(",")) - len(choices) - 2
+        if length > _MOST_NAME:
+            raise ValueError(f"the hostlist makes names of over {_MOST_NAME} characters")
+        count += names
+        position = part.end() + 1
+    return count
+
+
+def _range_size(choice: str) -> int:
+    match = _RANGE.fullmatch(choice)
+    if match is None:
+        raise ValueError(f'the hostlist has a bad range "{choice[:40]}"; write it as [001-128]')
+    low, high = int(match[1]), int(match[2] or match[1])
+    if high < low:
+        raise ValueError(f'the hostlist has a range that runs backwards: "{choice}"')
+    return high - low + 1
