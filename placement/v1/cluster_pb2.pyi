@@ -788,6 +788,7 @@ class QueueAmounts(_message.Message):
     MEMORY_BYTES_FIELD_NUMBER: _builtins.int
     NVME_BYTES_FIELD_NUMBER: _builtins.int
     NETWORK_BPS_FIELD_NUMBER: _builtins.int
+    SLOTS_FIELD_NUMBER: _builtins.int
     RESOURCES_FIELD_NUMBER: _builtins.int
     gpus_milli: _builtins.int
     """GPUs of any model, thousandths."""
@@ -799,6 +800,8 @@ class QueueAmounts(_message.Message):
     """Local NVMe, bytes."""
     network_bps: _builtins.int
     """Network bandwidth, bit/s."""
+    slots: _builtins.int
+    """Task slots."""
     @_builtins.property
     def gpus_milli_by_model(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
         """GPUs by model, thousandths."""
@@ -816,11 +819,12 @@ class QueueAmounts(_message.Message):
         memory_bytes: _builtins.int | None = ...,
         nvme_bytes: _builtins.int | None = ...,
         network_bps: _builtins.int | None = ...,
+        slots: _builtins.int | None = ...,
         resources: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_cpu_millicores", b"_cpu_millicores", "_gpus_milli", b"_gpus_milli", "_memory_bytes", b"_memory_bytes", "_network_bps", b"_network_bps", "_nvme_bytes", b"_nvme_bytes", "cpu_millicores", b"cpu_millicores", "gpus_milli", b"gpus_milli", "memory_bytes", b"memory_bytes", "network_bps", b"network_bps", "nvme_bytes", b"nvme_bytes"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_cpu_millicores", b"_cpu_millicores", "_gpus_milli", b"_gpus_milli", "_memory_bytes", b"_memory_bytes", "_network_bps", b"_network_bps", "_nvme_bytes", b"_nvme_bytes", "_slots", b"_slots", "cpu_millicores", b"cpu_millicores", "gpus_milli", b"gpus_milli", "memory_bytes", b"memory_bytes", "network_bps", b"network_bps", "nvme_bytes", b"nvme_bytes", "slots", b"slots"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_cpu_millicores", b"_cpu_millicores", "_gpus_milli", b"_gpus_milli", "_memory_bytes", b"_memory_bytes", "_network_bps", b"_network_bps", "_nvme_bytes", b"_nvme_bytes", "cpu_millicores", b"cpu_millicores", "gpus_milli", b"gpus_milli", "gpus_milli_by_model", b"gpus_milli_by_model", "memory_bytes", b"memory_bytes", "network_bps", b"network_bps", "nvme_bytes", b"nvme_bytes", "resources", b"resources"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_cpu_millicores", b"_cpu_millicores", "_gpus_milli", b"_gpus_milli", "_memory_bytes", b"_memory_bytes", "_network_bps", b"_network_bps", "_nvme_bytes", b"_nvme_bytes", "_slots", b"_slots", "cpu_millicores", b"cpu_millicores", "gpus_milli", b"gpus_milli", "gpus_milli_by_model", b"gpus_milli_by_model", "memory_bytes", b"memory_bytes", "network_bps", b"network_bps", "nvme_bytes", b"nvme_bytes", "resources", b"resources", "slots", b"slots"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__cpu_millicores: _TypeAlias = _typing.Literal["cpu_millicores"]  # noqa: Y015
     _WhichOneofArgType__cpu_millicores: _TypeAlias = _typing.Literal["_cpu_millicores", b"_cpu_millicores"]  # noqa: Y015
@@ -832,6 +836,8 @@ class QueueAmounts(_message.Message):
     _WhichOneofArgType__network_bps: _TypeAlias = _typing.Literal["_network_bps", b"_network_bps"]  # noqa: Y015
     _WhichOneofReturnType__nvme_bytes: _TypeAlias = _typing.Literal["nvme_bytes"]  # noqa: Y015
     _WhichOneofArgType__nvme_bytes: _TypeAlias = _typing.Literal["_nvme_bytes", b"_nvme_bytes"]  # noqa: Y015
+    _WhichOneofReturnType__slots: _TypeAlias = _typing.Literal["slots"]  # noqa: Y015
+    _WhichOneofArgType__slots: _TypeAlias = _typing.Literal["_slots", b"_slots"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__cpu_millicores) -> _WhichOneofReturnType__cpu_millicores | None: ...
     @_typing.overload
@@ -842,6 +848,8 @@ class QueueAmounts(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__network_bps) -> _WhichOneofReturnType__network_bps | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__nvme_bytes) -> _WhichOneofReturnType__nvme_bytes | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__slots) -> _WhichOneofReturnType__slots | None: ...
 
 Global___QueueAmounts: _TypeAlias = QueueAmounts  # noqa: Y015
 
