@@ -13,6 +13,8 @@ from typing import Any
 
 from ortools.math_opt.python import mathopt  # type: ignore[import-untyped]
 
+from solvers.highs.quiet import silenced_stdout
+
 Terms = list[tuple[int, int]]
 """Linear expression: (coefficient, variable) pairs; a variable may occur more than once."""
 
@@ -172,7 +174,8 @@ class Mip:
         parameters.highs.double_options["primal_feasibility_tolerance"] = TOLERANCE
         # HiGHS sizes its thread pool once per process and fails when asked for another size.
         parameters.highs.string_options["parallel"] = "off"
-        result = mathopt.solve(self._model, mathopt.SolverType.HIGHS, params=parameters)
+        with silenced_stdout():
+            result = mathopt.solve(self._model, mathopt.SolverType.HIGHS, params=parameters)
         reason = result.termination.reason
         values: tuple[int, ...] | None = None
         if result.has_primal_feasible_solution():
