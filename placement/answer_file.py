@@ -8,13 +8,20 @@ elsewhere only ``decisions`` must be there, so that ``placement verify`` can jud
 import json
 from collections.abc import Mapping
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 import yaml
 from pydantic import BaseModel, ValidationError
 
 from placement.answer import Answer, TaskPlacement
-from placement.faults import Fault, InvalidProblemError
+from placement.document_file import display_name, read_document
+from placement.faults import Fault, InvalidProblemError, Location, format_path
+from placement.quantities import shown
+from placement.text_faults import TextError
+
+MOST_BYTES = 2**28
+"""Largest file that is read, bytes."""
 
 
 class InvalidAnswerError(InvalidProblemError):
@@ -98,6 +105,32 @@ _ABSENT: dict[str, Any] = {
 """What an answer from elsewhere means by leaving these out."""
 
 
+def load_answer(path: Path | str) -> Answer:
+    """Read an answer from a JSON or YAML file; ``-`` is standard input.
+
+    Raises
+    ------
+    InvalidAnswerError
+        With every fault, each with file, line and place.
+    """
+    name = display_name(path)
+    try:
+        file = read_document(path, most_bytes=MOST_BYTES)
+    except TextError as error:
+        raise InvalidAnswerError(
+            Fault(format_path(fault.location), fault.message, name, fault.line)
+            for fault in error.faults
+        ) from None
+    answer, findings = _examined(file.data)
+    if answer is None:
+        lines = file.lines([location for location, _ in findings])
+        raise InvalidAnswerError(
+            Fault(format_path(location), message, name, lines.get(location))
+            for location, message in findings
+        )
+    return answer
+
+
 def answer_from_document(data: Mapping[str, object]) -> Answer:
     """Read an answer from plain data.
 
@@ -112,16 +145,28 @@ def answer_from_document(data: Mapping[str, object]) -> Answer:
     InvalidAnswerError
         With every fault, each with its place.
     """
+    answer, findings = _examined(data)
+    if answer is None:
+        raise InvalidAnswerError(
+            Fault(format_path(location), message) for location, message in findings
+        )
+    return answer
+
+
+def _examined(data: object) -> tuple[Answer | None, list[tuple[Location, str]]]:
     if not isinstance(data, Mapping):
-        raise InvalidAnswerError([Fault("", "an answer is a mapping with the key decisions")])
+        return None, [((), f"{shown(data)} where a mapping with decisions is expected")]
     document = {**_ABSENT, **data}
     tiers = document["objective"]
     if isinstance(tiers, list):
         document["objective"] = [_with_status(tier) for tier in tiers]
     try:
-        return Answer.model_validate(document)
+        return Answer.model_validate(document), []
     except ValidationError as error:
-        raise InvalidAnswerError(_faults(error)) from None
+        return None, [
+            (entry["loc"], _MESSAGES.get(entry["type"], entry["msg"]))
+            for entry in error.errors(include_url=False, include_context=False)
+        ]
 
 
 def _with_status(tier: object) -> object:
@@ -131,16 +176,10 @@ def _with_status(tier: object) -> object:
     return {"gap": 0.0, "status": "optimal" if optimal else "feasible", **tier}
 
 
-def _faults(error: ValidationError) -> list[Fault]:
-    return [
-        Fault(_place(entry["loc"]), _MESSAGES.get(entry["type"], entry["msg"]))
-        for entry in error.errors(include_url=False, include_context=False, include_input=False)
-    ]
-
-
-_MESSAGES = {"extra_forbidden": "unknown key", "missing": "is missing"}
-
-
-def _place(location: tuple[int | str, ...]) -> str:
-    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
-    return text.removeprefix(".")
+_MESSAGES = {
+    "dict_type": "is not a mapping",
+    "extra_forbidden": "unknown key",
+    "missing": "is missing",
+    "model_type": "is not a mapping",
+    "tuple_type": "is not a list",
+}

@@ -1,7 +1,6 @@
 """Arguments and options that several commands share."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -22,7 +21,9 @@ PolicyFile = Annotated[
 ]
 
 
-def read_problem(files: Sequence[str], *parts: str | None) -> "Problem":
+def read_problem(
+    files: Sequence[str], cluster: str | None, jobs: str | None, policy: str | None
+) -> "Problem":
     """Read a problem from its files; ``-`` is standard input.
 
     Raises
@@ -32,11 +33,11 @@ def read_problem(files: Sequence[str], *parts: str | None) -> "Problem":
     CommandError
         If there is nothing to read.
     """
+    named = [*files, *(path for path in (cluster, jobs, policy) if path is not None)]
+    if not named:
+        raise CommandError("name a problem file, or - for standard input", ExitStatus.BAD_INPUT)
+    if named.count("-") > 1:
+        raise CommandError("standard input (-) can be read only once", ExitStatus.BAD_INPUT)
     from placement.problem_file import load_problem
 
-    paths = [*files, *(part for part in parts if part is not None)]
-    if not paths:
-        raise CommandError("name a problem file, or - for standard input", ExitStatus.BAD_INPUT)
-    if paths.count("-") > 1:
-        raise CommandError("standard input (-) can be read only once", ExitStatus.BAD_INPUT)
-    return load_problem([path if path == "-" else Path(path) for path in paths])
+    return load_problem(files, cluster=cluster, jobs=jobs, policy=policy)

@@ -65,13 +65,17 @@ def report_failure(error: Exception) -> None:
 
 
 def complain(text: str) -> None:
-    """Write one line to standard error; what cannot be shown on a line is written as an escape."""
+    """Write one line to standard error."""
+    # Nobody may be listening there any more; that is no failure of the command.
+    with contextlib.suppress(BrokenPipeError):
+        print(one_line(text, sys.stderr.encoding), file=sys.stderr, flush=True)
+
+
+def one_line(text: str, encoding: str | None) -> str:
+    """Text that stays on its line: what cannot be shown there is written as an escape."""
     line = "".join(
         character if character.isprintable() else character.encode("unicode_escape").decode()
         for character in text
     )
-    encoding = sys.stderr.encoding or "utf-8"
-    shown = line.encode(encoding, "backslashreplace").decode(encoding)
-    # Nobody may be listening there any more; that is no failure of the command.
-    with contextlib.suppress(BrokenPipeError):
-        print(shown, file=sys.stderr, flush=True)
+    encoding = encoding or "utf-8"
+    return line.encode(encoding, "backslashreplace").decode(encoding)

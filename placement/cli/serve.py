@@ -74,7 +74,7 @@ def serve(
     )
     from placement.service.server import serve as run_server
 
-    run_server(config)
+    raise typer.Exit(run_server(config))
 
 
 def _parsed(parse: Callable[[object], int], text: str, option: str) -> int:

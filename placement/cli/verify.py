@@ -1,11 +1,12 @@
 """``placement verify``: says whether an answer is legal, and true about itself."""
 
+import sys
 from typing import Annotated
 
 import typer
 
 from placement.cli.arguments import ClusterFile, JobsFile, PolicyFile, read_problem
-from placement.cli.failures import ExitStatus
+from placement.cli.failures import ExitStatus, one_line
 
 EPILOG = """\b
 Examples:
@@ -52,7 +53,7 @@ def verify(
     the_answer = load_answer(answer)
     violations = check_answer(the_problem, the_answer)
     for violation in violations:
-        typer.echo(str(violation))
+        typer.echo(one_line(str(violation), sys.stdout.encoding))
     if violations:
         raise typer.Exit(ExitStatus.FAILED)
     tiers = len(the_answer.objective)

@@ -7,11 +7,11 @@ from rich.text import Text
 
 from placement.answer import Action, Answer, SolverReport, Status
 from placement.problem import Problem
-from placement.render.cluster_map import idle_gpus, map_table
-from placement.render.jobs import starts_table, waits_table
+from placement.render.cluster_map import idle_gpus, map_section
+from placement.render.jobs import starts_section, waits_section
 from placement.render.layout import percent
-from placement.render.leftovers import sets_table
-from placement.render.tiers import tiers_table
+from placement.render.leftovers import sets_section
+from placement.render.tiers import tiers_section
 
 
 def answer_text(problem: Problem, answer: Answer) -> RenderableType:
@@ -35,14 +35,14 @@ def answer_text(problem: Problem, answer: Answer) -> RenderableType:
 def _sections(problem: Problem, answer: Answer) -> Iterator[RenderableType]:
     idle = idle_gpus(problem, answer)
     yield _headline(answer, sum(idle.before), sum(idle.after))
-    tables = (
-        starts_table(problem, answer),
-        waits_table(problem, answer),
-        tiers_table(answer),
-        map_table(problem, idle),
-        sets_table(answer),
+    sections = (
+        starts_section(problem, answer),
+        waits_section(problem, answer),
+        tiers_section(answer),
+        map_section(problem, idle),
+        sets_section(answer),
     )
-    yield from (table for table in tables if table is not None)
+    yield from (part for part in sections if part is not None)
     notes = [*(f"warning: {warning}" for warning in answer.warnings), solver_line(answer.solver)]
     yield Text("\n".join(notes))
 

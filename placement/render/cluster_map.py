@@ -1,9 +1,10 @@
 """A small map: one character per node, grouped by its finest domain, before and after."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
@@ -11,7 +12,7 @@ from placement.answer import Action, Answer
 from placement.cluster import NODE_LEVEL, NodeState
 from placement.compiled.occupancy import gpu_kinds, occupancy, resource_names
 from placement.problem import Problem
-from placement.render.layout import plain_table
+from placement.render.layout import plain_table, section
 
 MOST_CELLS = 400
 """Clusters with more nodes are summarised: how many nodes have how many idle GPUs."""
@@ -35,65 +36,71 @@ class IdleGpus:
 
 
 def idle_gpus(problem: Problem, answer: Answer) -> IdleGpus:
-    """Count the idle GPUs of each node before the decisions and after them."""
+    """Count the idle GPUs of each node before the decisions and after them.
+
+    Those of nodes that take nothing new are not idle but out of use.
+    """
     held = occupancy(problem, gpu_kinds(problem.nodes), resource_names(problem))
-    left = [set(gpus) for gpus in held.idle_gpus]
+    left = [
+        set(gpus) if node.state is NodeState.READY else set()
+        for node, gpus in zip(problem.nodes, held.idle_gpus, strict=True)
+    ]
+    before = tuple(len(gpus) for gpus in left)
     number = {node.name: index for index, node in enumerate(problem.nodes)}
     for decision in answer.decisions:
         if decision.action is Action.START:
             for task in decision.tasks:
                 left[number[task.node]].difference_update(task.gpus)
-    return IdleGpus(
-        before=tuple(len(gpus) for gpus in held.idle_gpus),
-        after=tuple(len(gpus) for gpus in left),
-    )
+    return IdleGpus(before=before, after=tuple(len(gpus) for gpus in left))
 
 
-def map_table(problem: Problem, idle: IdleGpus) -> Table | None:
+def map_section(problem: Problem, idle: IdleGpus) -> Group | None:
     """Draw the map, or summarise it for large clusters.
 
     Returns
     -------
-    Table or None
+    Group or None
         None for a cluster without GPUs.
     """
     if not any(node.shape.gpus for node in problem.nodes):
         return None
     level, domains = _domains(problem)
     drawn = len(problem.nodes) <= MOST_CELLS
-    what = "one character per node" if drawn else "idle GPUs x nodes"
-    table = plain_table(f"Idle GPUs by {level}: {what}", level, "before", "after", ">idle GPUs")
+    table = plain_table(level, "before", "after", ">idle gpus")
     shown = list(domains.items())[:MOST_DOMAINS]
     for name, nodes in shown:
-        before = [idle.before[node] for node in nodes]
-        after = [idle.after[node] for node in nodes]
-        total = Text(f"{sum(before)} -> {sum(after)}")
-        if not drawn:
+        before = sum(idle.before[node] for node in nodes)
+        total = Text(f"{before} -> {sum(idle.after[node] for node in nodes)}")
+        if drawn:
+            _add_cells(table, problem, idle, (name, nodes, total))
+        else:
             table.add_row(
                 Text(name),
-                _histogram(problem, nodes, before),
-                _histogram(problem, nodes, after),
+                _histogram(problem, nodes, idle.before),
+                _histogram(problem, nodes, idle.after),
                 total,
             )
-            continue
-        lines = zip(
-            _lines([_cell(problem, node, idle.before[node]) for node in nodes]),
-            _lines([_cell(problem, node, idle.after[node]) for node in nodes]),
-            strict=True,
-        )
-        for position, (left, right) in enumerate(lines):
-            first = position == 0
-            table.add_row(
-                Text(name if first else ""),
-                Text(left),
-                _changes(left, right),
-                total if first else Text(""),
-            )
     if len(domains) > len(shown):
-        table.add_row(Text(f"... {len(domains) - len(shown)} more"), Text(""), Text(""), Text(""))
-    legend = _legend(problem) if drawn else ""
-    table.caption = legend or None
-    return table
+        table.add_row(Text(f"... {len(domains) - len(shown)} more"), *[Text("")] * 3)
+    if drawn:
+        return section("Idle GPUs, one character per node", table, _legend(problem))
+    return section("Idle GPUs x nodes that have so many", table)
+
+
+def _add_cells(
+    table: Table, problem: Problem, idle: IdleGpus, domain: tuple[str, list[int], Text]
+) -> None:
+    name, nodes, total = domain
+    for start in range(0, len(nodes), CELLS_PER_LINE):
+        line = nodes[start : start + CELLS_PER_LINE]
+        before = "".join(_cell(problem, node, idle.before[node]) for node in line)
+        after = "".join(_cell(problem, node, idle.after[node]) for node in line)
+        table.add_row(
+            Text("" if start else name),
+            Text(before),
+            _changes(before, after),
+            Text("") if start else total,
+        )
 
 
 def _domains(problem: Problem) -> tuple[str, dict[str, list[int]]]:
@@ -117,11 +124,6 @@ def _cell(problem: Problem, node: int, idle: int) -> str:
     return str(idle) if idle <= 9 else MANY
 
 
-def _lines(cells: Sequence[str]) -> Iterator[str]:
-    for start in range(0, len(cells), CELLS_PER_LINE):
-        yield "".join(cells[start : start + CELLS_PER_LINE])
-
-
 def _changes(before: str, after: str) -> Text:
     text = Text()
     for old, new in zip(before, after, strict=True):
@@ -131,11 +133,11 @@ def _changes(before: str, after: str) -> Text:
 
 def _histogram(problem: Problem, nodes: Sequence[int], idle: Sequence[int]) -> Text:
     counts = Counter(
-        gpus
-        for node, gpus in zip(nodes, idle, strict=True)
+        idle[node]
+        for node in nodes
         if problem.nodes[node].state is NodeState.READY and problem.nodes[node].shape.gpus
     )
-    return Text(" ".join(f"{gpus}x{counts[gpus]}" for gpus in sorted(counts, reverse=True)))
+    return Text(" ".join(f"{count}x{counts[count]}" for count in sorted(counts, reverse=True)))
 
 
 def _legend(problem: Problem) -> str:

@@ -1,13 +1,12 @@
 """Two answers to one problem, side by side."""
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from placement.answer import Action, Answer, TierResult
 from placement.problem import Problem
 from placement.render.jobs import request
-from placement.render.layout import number, plain_table
+from placement.render.layout import number, plain_table, section
 from placement.render.tiers import tier_name
 
 MOST_ROWS = 40
@@ -60,19 +59,19 @@ def _summary(problem: Problem, answer: Answer) -> str:
     return f"{started} of {len(problem.jobs)} jobs on {len(gpus)} GPUs"
 
 
-def _differences(problem: Problem, *sides: tuple[str, frozenset[str]]) -> Table:
-    table = plain_table("Started by one only", "job", ">priority", "asks", "started by")
+def _differences(problem: Problem, *sides: tuple[str, frozenset[str]]) -> Group:
+    table = plain_table("job", ">priority", "asks", "started by")
     rows = [(job, name) for job in problem.jobs for name, started in sides if job.name in started]
     for job, name in rows[:MOST_ROWS]:
         table.add_row(Text(job.name), Text(str(job.priority)), Text(request(job)), Text(name))
     if len(rows) > MOST_ROWS:
         table.add_row(Text(f"... {len(rows) - MOST_ROWS} more"), *[Text("")] * 3)
-    return table
+    return section("Started by one only", table)
 
 
-def _tiers(answer: Answer, other: Answer, name: str, other_name: str) -> Table:
+def _tiers(answer: Answer, other: Answer, name: str, other_name: str) -> Group:
     """Tiers side by side; from the first one that differs on, lower ones compare no more."""
-    table = plain_table("Objective side by side", "tier", f">{name}", f">{other_name}", "")
+    table = plain_table("tier", f">{name}", f">{other_name}", "")
     values = {_key(tier): tier.value for tier in other.objective}
     decided = False
     for tier in answer.objective:
@@ -86,7 +85,7 @@ def _tiers(answer: Answer, other: Answer, name: str, other_name: str) -> Table:
             Text("-" if value is None else number(value)),
             Text(note, style="bold"),
         )
-    return table
+    return section("Objective side by side", table)
 
 
 def _key(tier: TierResult) -> tuple[str, int | None, str | None]:

@@ -2,13 +2,13 @@
 
 from collections import Counter
 
-from rich.table import Table
+from rich.console import Group
 from rich.text import Text
 
 from placement.answer import Action, Answer, TaskPlacement
 from placement.problem import Problem
 from placement.render.hostlist import compact_hostlist
-from placement.render.layout import gpus, plain_table
+from placement.render.layout import gpus, plain_table, section
 from placement.workload import Job, TaskGroup
 
 MOST_ROWS = 60
@@ -20,15 +20,13 @@ LONGEST_HOSTLIST = 160
 GIB = 2**30
 
 
-def starts_table(problem: Problem, answer: Answer) -> Table | None:
+def starts_section(problem: Problem, answer: Answer) -> Group | None:
     """Say where each started job goes: one row per task group; None if nothing starts."""
     jobs = {job.name: job for job in problem.jobs}
     started = [d for d in answer.decisions if d.action is Action.START]
     if not started:
         return None
-    table = plain_table(
-        "Starts now", "job", ">priority", ">tasks", ">gpus", "nodes (:gpus on each)"
-    )
+    table = plain_table("job", ">priority", ">tasks", ">gpus", "nodes:gpus")
     rows = 0
     for done, decision in enumerate(started):
         if rows >= MOST_ROWS:
@@ -48,23 +46,23 @@ def starts_table(problem: Problem, answer: Answer) -> Table | None:
                 Text(_nodes(tasks)),
             )
             rows += 1
-    return table
+    return section("Starts now", table)
 
 
-def waits_table(problem: Problem, answer: Answer) -> Table | None:
+def waits_section(problem: Problem, answer: Answer) -> Group | None:
     """Say who waits and why; None if nobody waits."""
     jobs = {job.name: job for job in problem.jobs}
     waiting = [d for d in answer.decisions if d.action is Action.WAIT]
     if not waiting:
         return None
-    table = plain_table("Waits", "job", ">priority", "asks", "why")
+    table = plain_table("job", ">priority", "asks", "why")
     for decision in waiting[:MOST_ROWS]:
         job = jobs[decision.job]
         why = decision.why.summary if decision.why else ""
         table.add_row(Text(job.name), Text(str(job.priority)), Text(request(job)), Text(why))
     if len(waiting) > MOST_ROWS:
         table.add_row(Text(f"... {len(waiting) - MOST_ROWS} more"), *[Text("")] * 3)
-    return table
+    return section("Waits", table)
 
 
 def request(job: Job) -> str:

@@ -1,35 +1,30 @@
 """How the tables of an answer look, and how numbers are written in them."""
 
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 
-def plain_table(title: str, *columns: str) -> Table:
-    """Make a table without lines, its title and headings to the left.
+def plain_table(*columns: str) -> Table:
+    """Make a table without lines.
 
     Parameters
     ----------
-    title
-        Shown above the table.
     columns
         Headings; one that begins with ``>`` is set to the right.
     """
-    table = Table(
-        title=Text(title, style="bold"),
-        title_justify="left",
-        title_style="",
-        caption_justify="left",
-        caption_style="dim",
-        box=None,
-        padding=(0, 2, 0, 0),
-        pad_edge=False,
-        header_style="dim",
-    )
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     for column in columns:
         right = column.startswith(">")
         heading = column.removeprefix(">").upper()
         table.add_column(Text(heading), justify="right" if right else "left", overflow="fold")
     return table
+
+
+def section(title: str, body: RenderableType, note: str = "") -> Group:
+    """Put a title above, and a note below if there is one."""
+    parts = [Text(title, style="bold"), body]
+    return Group(*parts, *([Text(note, style="dim")] if note else []))
 
 
 def number(value: float) -> str:

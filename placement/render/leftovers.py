@@ -2,25 +2,23 @@
 
 from typing import Any
 
-from rich.table import Table
+from rich.console import Group
 from rich.text import Text
 
 from placement.answer import Answer
-from placement.render.layout import plain_table
+from placement.render.layout import plain_table, section
 
 GIB = 2**30
 
 
-def sets_table(answer: Answer) -> Table | None:
+def sets_section(answer: Answer) -> Group | None:
     """Count the sets of the target mix that fit before and after; None without a target."""
     before = {set_name(entry): entry for entry in answer.fragmentation.before.sets}
     after = {set_name(entry): entry for entry in answer.fragmentation.after.sets}
     names = list(dict.fromkeys([*before, *after]))
     if not names:
         return None
-    table = plain_table(
-        "Could still be placed, each set by itself", "set", ">weight", ">before", ">after"
-    )
+    table = plain_table("set", ">weight", ">before", ">after")
     for name in names:
         entry = after.get(name) or before[name]
         table.add_row(
@@ -29,7 +27,7 @@ def sets_table(answer: Answer) -> Table | None:
             Text(_count(before.get(name))),
             Text(_count(after.get(name))),
         )
-    return table
+    return section("Could still be placed, each set by itself", table)
 
 
 def set_name(entry: dict[str, Any]) -> str:

@@ -1,10 +1,10 @@
 """The tiers of the objective: what was reached, what was proven."""
 
-from rich.table import Table
+from rich.console import Group
 from rich.text import Text
 
 from placement.answer import Answer, Status, TierResult
-from placement.render.layout import number, percent, plain_table
+from placement.render.layout import number, percent, plain_table, section
 
 
 def tier_name(tier: TierResult) -> str:
@@ -14,13 +14,11 @@ def tier_name(tier: TierResult) -> str:
     return tier.tier if tier.level is None else f"{tier.tier}, {tier.level}"
 
 
-def tiers_table(answer: Answer) -> Table | None:
+def tiers_section(answer: Answer) -> Group | None:
     """Value, proven bound, gap and status of each tier, most important first."""
     if not answer.objective:
         return None
-    table = plain_table(
-        "Objective, most important first", "tier", ">value", ">bound", ">gap", "status"
-    )
+    table = plain_table("tier", ">value", ">bound", ">gap", "status")
     for tier in answer.objective:
         style = "green" if tier.status is Status.OPTIMAL else "yellow"
         table.add_row(
@@ -30,4 +28,4 @@ def tiers_table(answer: Answer) -> Table | None:
             Text(percent(tier.gap)),
             Text(tier.status.value, style=style),
         )
-    return table
+    return section("Objective, most important first", table)
