@@ -4,6 +4,7 @@ import difflib
 import re
 import types
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -19,7 +20,12 @@ Finding = tuple[Location, str]
 
 def nearest(word: str, words: Iterable[str]) -> str | None:
     """Of some words the one most like ``word``, if one is near."""
-    by_lower = {known.lower(): known for known in words}
+    return _nearest(word, frozenset(words))
+
+
+@lru_cache(maxsize=1000)
+def _nearest(word: str, words: frozenset[str]) -> str | None:
+    by_lower = {known.lower(): known for known in sorted(words)}
     close = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
     return by_lower[close[0]] if close else None
 
@@ -127,8 +133,14 @@ def _unknown_key(location: Location, written: object) -> str:
     return f"{_UNKNOWN_KEY}; known are {', '.join(sorted(keys))}" if keys else _UNKNOWN_KEY
 
 
-def keys_at(location: Sequence[str | int]) -> set[str]:
+def keys_at(location: Sequence[str | int]) -> frozenset[str]:
     """Keys that a mapping at this place of a document may have; empty if any."""
+    # All entries of a list are alike.
+    return _keys_at(tuple(0 if isinstance(part, int) else part for part in location))
+
+
+@lru_cache(maxsize=1000)
+def _keys_at(location: Location) -> frozenset[str]:
     annotations: list[Any] = [ProblemDocument]
     for part in location:
         annotations = [found for annotation in annotations for found in _inside(annotation, part)]
@@ -137,7 +149,7 @@ def keys_at(location: Sequence[str | int]) -> set[str]:
         for kind in _alternatives(annotation):
             if isinstance(kind, type) and issubclass(kind, BaseModel):
                 keys |= {field.alias or name for name, field in kind.model_fields.items()}
-    return keys
+    return frozenset(keys)
 
 
 def _alternatives(annotation: Any) -> list[Any]:
