@@ -388,10 +388,13 @@ def _check_objective(answer: Answer, values: Sequence[TierValue]) -> Iterator[Vi
     if (answer.status is Status.OPTIMAL) != proven:
         message = f"status is {answer.status.value}, against the statuses of the tiers"
         yield Violation(Rule.STATUS, "status", message)
-    work_gap = max((tier.gap for tier in answer.objective if tier.tier == "work"), default=0.0)
+    work_gap = max((tier.gap for tier in answer.objective if tier.tier in _WORK), default=0.0)
     if not math.isclose(answer.solver.gap, work_gap, abs_tol=GAP_TOLERANCE):
         message = f"is {answer.solver.gap}, and the largest of a work tier is {work_gap}"
         yield Violation(Rule.SOLVER_GAP, "solver.gap", message)
+
+
+_WORK = frozenset({"work", "work-without-gpus"})
 
 
 def _check_tier(tier: TierResult, value: TierValue, place: str) -> Iterator[Violation]:

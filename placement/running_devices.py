@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from placement.cluster import Node, RunningJob, TaskUse
 from placement.problem import Problem
 
-SEARCH_STEPS = 200_000
+SEARCH_STEPS = 10_000
 """Most steps of one packing search; beyond it nothing is claimed."""
 
 MOST_SEARCHED = 200
@@ -26,10 +26,10 @@ def named_devices(problem: Problem) -> tuple[RunningJob, ...]:
 
     Tasks that name theirs keep them. Of the others on a node, those that hold whole GPUs get
     healthy ones from the highest index down, unhealthy ones only when no healthy one is left;
-    then the shares are packed so that they open as few further healthy GPUs as possible (or any,
-    if the healthy ones do not suffice). Where no
-    consistent choice exists (or none is found within ``SEARCH_STEPS``), the tasks of that node
-    stay without devices: the node is over its capacity.
+    then the shares are packed so that they open few further healthy GPUs (:func:`fewest_opened`;
+    or any, if the healthy ones do not suffice). Where no consistent choice exists (or none is
+    found within ``SEARCH_STEPS``), the tasks of that node stay without devices: the node is over
+    its capacity.
     """
     unnamed: dict[str, list[tuple[int, int]]] = defaultdict(list)
     on_node: dict[str, list[TaskUse]] = defaultdict(list)
@@ -147,7 +147,7 @@ def _choose(
 def fewest_opened(
     shared_left: Sequence[int], idle: int, capacity: int, items: Sequence[int]
 ) -> list[int] | None:
-    """Pack shares so that the fewest idle GPUs are opened; exact.
+    """Pack shares so that few idle GPUs are opened: the fewest, if a bounded search tells.
 
     Parameters
     ----------
@@ -167,24 +167,41 @@ def fewest_opened(
     Raises
     ------
     PackingUndecidedError
-        Undecided after ``SEARCH_STEPS`` steps.
+        Whether they fit is undecided after ``SEARCH_STEPS`` steps.
     """
     if not items:
         return []
     if items[0] > max(capacity, *shared_left, 0):
         return None
-    search = _Packing(items)
-    least = max(0, -(-(sum(items) - sum(shared_left)) // capacity))
+    least = _least_opened(shared_left, capacity, items)
+    simple, simply = None, idle + 1
     for opened in range(least, idle + 1):
-        left = [*shared_left, *[capacity] * opened]
-        found = _best_fit(left, items)
-        if found is not None:
-            return found
-        if len(items) > MOST_SEARCHED:
-            raise PackingUndecidedError(f"packing of {len(items)} GPU shares is undecided")
-        if search.place(left, 0):
-            return search.bins
-    return None
+        simple = _best_fit([*shared_left, *[capacity] * opened], items)
+        if simple is not None:
+            simply = opened
+            break
+    if simply == least or least > idle:
+        return simple
+    try:
+        search = _Packing(items)
+        for opened in range(least, simply):
+            if search.place([*shared_left, *[capacity] * opened], 0):
+                return search.bins
+    except PackingUndecidedError:
+        if simple is None:
+            raise
+    return simple
+
+
+def _least_opened(shared_left: Sequence[int], capacity: int, items: Sequence[int]) -> int:
+    """Lower bound: by sum, and of those shares of which at most k fit on one GPU."""
+    least = max(0, -(-(sum(items) - sum(shared_left)) // capacity))
+    for position, item in enumerate(items):
+        per_gpu = capacity // item
+        elsewhere = sum(left // item for left in shared_left)
+        if per_gpu:
+            least = max(least, -(-(position + 1 - elsewhere) // per_gpu))
+    return least
 
 
 def _best_fit(shared_left: Sequence[int], items: Sequence[int]) -> list[int] | None:
@@ -204,6 +221,8 @@ class _Packing:
     """Depth-first search over the GPU of each share, remembering states that failed."""
 
     def __init__(self, items: Sequence[int]) -> None:
+        if len(items) > MOST_SEARCHED:
+            raise PackingUndecidedError(f"packing of {len(items)} GPU shares is undecided")
         self._items = items
         self._rest = [sum(items[position:]) for position in range(len(items) + 1)]
         self._steps = 0

@@ -1,0 +1,275 @@
+"""Random small problems, as documents that people could have written.
+
+Small means that all plans can be tried: up to four nodes and four jobs of a few tasks. Every
+feature that is honoured is drawn; amounts are few and small, so that jobs get in each other's way.
+"""
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+Document = dict[str, Any]
+
+GIB = 2**30
+MODELS = ("A", "B")
+VERSIONS = ("1.2", "1.10", "2", "beta")
+NOW = "2026-11-30T12:00:00Z"
+
+
+def _maybe(draw: st.DrawFn, chance: int, strategy: st.SearchStrategy[Any]) -> Any:
+    """A value in one of ``chance`` cases, else None."""
+    return draw(strategy) if draw(st.integers(1, chance)) == 1 else None
+
+
+def _without_none(document: Document) -> Document:
+    return {key: value for key, value in document.items() if value is not None}
+
+
+taints = st.fixed_dictionaries(
+    {
+        "key": st.sampled_from(["team", "old"]),
+        "value": st.sampled_from(["a", "b"]),
+        "effect": st.sampled_from(["NoSchedule", "NoExecute", "PreferNoSchedule"]),
+    }
+)
+tolerations = st.one_of(
+    st.fixed_dictionaries({"key": st.sampled_from(["team", "old"]), "op": st.just("Exists")}),
+    st.fixed_dictionaries(
+        {"key": st.just("team"), "op": st.just("Equal"), "value": st.sampled_from(["a", "b"])}
+    ),
+    st.just({"op": "Exists"}),
+    st.just({"key": "team", "op": "Exists", "effect": "NoSchedule"}),
+)
+windows = st.sampled_from(
+    [
+        {"from": "+1h", "until": "+2h"},
+        {"from": "-1h", "until": "+1h"},
+        {"from": "-2h", "until": "-1h"},
+    ]
+)
+selectors = st.one_of(
+    st.fixed_dictionaries(
+        {
+            "key": st.just("v"),
+            "op": st.sampled_from(["Gt", "Lt"]),
+            "value": st.sampled_from(VERSIONS[:3]),
+        }
+    ),
+    st.fixed_dictionaries(
+        {
+            "key": st.just("v"),
+            "op": st.sampled_from(["In", "NotIn"]),
+            "values": st.lists(st.sampled_from(VERSIONS), min_size=1, max_size=2, unique=True),
+        }
+    ),
+    st.fixed_dictionaries({"key": st.just("v"), "op": st.sampled_from(["Exists", "DoesNotExist"])}),
+)
+
+
+@st.composite
+def _shape(draw: st.DrawFn) -> Document:
+    gpus = None
+    if draw(st.integers(1, 4)) > 1:
+        gpus = _without_none(
+            {
+                "model": draw(st.sampled_from(MODELS)),
+                "memory": draw(st.sampled_from([None, 8 * GIB, 16 * GIB, 16 * GIB])),
+                "count": draw(st.integers(1, 4)),
+            }
+        )
+    return _without_none(
+        {
+            "cpu": draw(st.integers(1, 4)),
+            "memory": draw(st.integers(2, 8)) * GIB,
+            "nvme": _maybe(draw, 3, st.just(2 * GIB)),
+            "network": _maybe(draw, 2, st.sampled_from([10, 20])),
+            "slots": _maybe(draw, 4, st.integers(1, 4)),
+            "resources": _maybe(draw, 5, st.just({"fpga": 2})),
+            "gpus": gpus,
+            "labels": _maybe(draw, 2, st.fixed_dictionaries({"v": st.sampled_from(VERSIONS)})),
+        }
+    )
+
+
+@st.composite
+def _node(draw: st.DrawFn, name: str, shapes: Document, levels: list[str]) -> Document:
+    shape = draw(st.sampled_from(sorted(shapes)))
+    domain = None
+    if levels and draw(st.integers(1, 6)) > 1:
+        parts = [draw(st.sampled_from(["x", "y"])) for _ in levels]
+        domain = "/".join(parts[: draw(st.integers(1, len(levels)))])
+    unhealthy = None
+    if "gpus" in shapes[shape] and draw(st.integers(1, 6)) == 1:
+        unhealthy = [draw(st.integers(0, shapes[shape]["gpus"]["count"] - 1))]
+    return _without_none(
+        {
+            "name": name,
+            "shape": shape,
+            "domain": domain,
+            "state": _maybe(draw, 12, st.sampled_from(["cordoned", "draining", "down"])),
+            "unhealthy_gpus": unhealthy,
+            "labels": _maybe(draw, 4, st.fixed_dictionaries({"v": st.sampled_from(VERSIONS)})),
+            "taints": _maybe(draw, 6, st.lists(taints, min_size=1, max_size=1)),
+            "maintenance": _maybe(draw, 8, st.lists(windows, min_size=1, max_size=1)),
+        }
+    )
+
+
+@st.composite
+def _running(draw: st.DrawFn, number: int, nodes: list[Document], shapes: Document) -> Document:
+    tasks = []
+    for _ in range(draw(st.integers(1, 2))):
+        node = draw(st.sampled_from(nodes))
+        gpus = shapes[node["shape"]].get("gpus")
+        task: Document = {"node": node["name"], "cpu": draw(st.sampled_from([0, 1, 1, 2]))}
+        task["memory"] = draw(st.integers(1, 2)) * GIB
+        task["network"] = draw(st.sampled_from([0, 0, 5]))
+        if gpus is not None:
+            match draw(st.sampled_from(["none", "whole", "share", "bytes"])):
+                case "whole":
+                    task["gpus"] = draw(st.integers(1, gpus["count"]))
+                case "share":
+                    task["gpus"] = draw(st.sampled_from([0.3, 0.5, 0.6]))
+                case "bytes" if "memory" in gpus:
+                    task["gpu_memory"] = draw(st.sampled_from([3, 4, 6])) * GIB
+            if ("gpus" in task or "gpu_memory" in task) and draw(st.booleans()):
+                count = task["gpus"] if isinstance(task.get("gpus"), int) else 1
+                every = list(range(gpus["count"]))
+                task["devices"] = sorted(draw(st.permutations(every))[:count])
+        tasks.append(task)
+    return {"job": f"run{number}", "tasks": tasks}
+
+
+@st.composite
+def _group(draw: st.DrawFn, name: str, levels: list[str], most: int) -> Document:
+    least = draw(st.integers(1, most))
+    count: object = least
+    if draw(st.integers(1, 4)) == 1:
+        count = {"min": draw(st.integers(0, least)), "max": least}
+    group: Document = {
+        "name": name,
+        "count": count,
+        "cpu": draw(st.sampled_from([0, 1, 1, 2, "500m"])),
+        "memory": draw(st.sampled_from([1, 1, 2, 3])) * GIB,
+        "network": _maybe(draw, 4, st.sampled_from([5, 10])),
+        "nvme": _maybe(draw, 10, st.just(GIB)),
+        "resources": _maybe(draw, 12, st.just({"fpga": 1})),
+    }
+    match draw(st.sampled_from(["none", "whole", "whole", "share", "bytes"])):
+        case "whole":
+            group["gpus"] = draw(st.sampled_from([1, 1, 2, 3]))
+        case "share":
+            group["gpus"] = draw(st.sampled_from([0.3, 0.5, 0.7]))
+        case "bytes":
+            group["gpu_memory"] = draw(st.sampled_from([3, 5, 8])) * GIB
+    if "gpus" in group or "gpu_memory" in group:
+        group["gpu"] = _maybe(
+            draw,
+            4,
+            st.one_of(
+                st.fixed_dictionaries({"model": st.permutations(MODELS)}),
+                st.fixed_dictionaries({"model": st.sampled_from(MODELS)}),
+                st.just({"memory": f">={16 * GIB}"}),
+            ),
+        )
+    every = [*levels, "node"]
+    group["topology"] = _maybe(draw, 6, _topology(every))
+    group["spread"] = _maybe(
+        draw,
+        5,
+        st.fixed_dictionaries(
+            {"level": st.sampled_from(every), "most": st.integers(1, 2)},
+        )
+        | st.fixed_dictionaries({"level": st.sampled_from(every), "skew": st.integers(1, 2)}),
+    )
+    group["selector"] = _maybe(draw, 8, st.lists(selectors, min_size=1, max_size=2))
+    group["tolerations"] = _maybe(draw, 5, st.lists(tolerations, min_size=1, max_size=1))
+    group["prefer"] = _maybe(
+        draw,
+        8,
+        st.lists(
+            st.builds(lambda s, w: {**s, "weight": w}, selectors, st.sampled_from([0.5, 1, 2])),
+            min_size=1,
+            max_size=1,
+        ),
+    )
+    return _without_none(group)
+
+
+def _topology(levels: list[str]) -> st.SearchStrategy[Document]:
+    level = st.sampled_from(levels)
+    return st.one_of(
+        st.fixed_dictionaries({"required": level}),
+        st.fixed_dictionaries({"preferred": level}),
+    )
+
+
+@st.composite
+def _job(draw: st.DrawFn, number: int, levels: list[str]) -> Document:
+    groups = draw(st.sampled_from([1, 1, 1, 2]))
+    topology = _maybe(draw, 3, st.one_of(_topology([*levels, "node"]), st.just("unconstrained")))
+    return _without_none(
+        {
+            "name": f"job{number}",
+            "priority": draw(st.sampled_from([0, 0, 0, 5])),
+            "submitted": _maybe(draw, 2, st.sampled_from(["-1h", "-2h", "-1d"])),
+            "duration": _maybe(draw, 2, st.sampled_from(["30m", "90m"])),
+            "intensity": _maybe(draw, 6, st.sampled_from([0.5, 2])),
+            "topology": topology,
+            "tasks": [
+                draw(_group(f"g{index}", levels, most=3 if groups == 1 else 2))
+                for index in range(groups)
+            ],
+        }
+    )
+
+
+@st.composite
+def _target(draw: st.DrawFn, levels: list[str]) -> Document:
+    return _without_none(
+        {
+            "nodes": draw(st.sampled_from([1, 1, 2])),
+            "gpus": draw(st.integers(0, 3)),
+            "cpu": _maybe(draw, 3, st.integers(1, 2)),
+            "memory": _maybe(draw, 4, st.just(GIB)),
+            "model": _maybe(draw, 5, st.sampled_from(MODELS)),
+            "level": _maybe(draw, 2, st.sampled_from([*levels, "node"])),
+            "weight": _maybe(draw, 3, st.sampled_from([0.25, 3])),
+        }
+    )
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> Document:
+    """A problem document."""
+    levels = draw(st.sampled_from([[], ["rack"], ["zone", "rack"]]))
+    shapes = {f"s{index}": draw(_shape()) for index in range(draw(st.integers(1, 2)))}
+    nodes = [draw(_node(f"n{index}", shapes, levels)) for index in range(draw(st.integers(1, 4)))]
+    running = [draw(_running(index, nodes, shapes)) for index in range(draw(st.integers(0, 2)))]
+    jobs = [draw(_job(index, levels)) for index in range(draw(st.integers(1, 4)))]
+    for job in jobs:
+        for group in job["tasks"]:
+            near = _maybe(draw, 10, st.sampled_from([*levels, "node"]))
+            if near is not None:
+                group["near"] = [
+                    {"level": near, "domains": [_some_domain(draw, near, nodes, levels)]}
+                ]
+    policy: Document = {"value": draw(st.sampled_from(["share", "share", "gpus"]))}
+    if draw(st.booleans()):
+        policy["fragmentation"] = {"target": draw(st.lists(_target(levels), max_size=3))}
+    return {
+        "now": NOW,
+        "cluster": {"levels": levels, "shapes": shapes, "nodes": nodes, "running": running},
+        "jobs": jobs,
+        "policy": policy,
+    }
+
+
+def _some_domain(draw: st.DrawFn, level: str, nodes: list[Document], levels: list[str]) -> str:
+    """A domain of the level that exists; of the node level if no node is in one."""
+    if level == "node":
+        return str(draw(st.sampled_from(nodes))["name"])
+    depth = levels.index(level) + 1
+    paths = [node["domain"].split("/") for node in nodes if "domain" in node]
+    found = sorted({"/".join(path[:depth]) for path in paths if len(path) >= depth})
+    return draw(st.sampled_from(found)) if found else "/".join(["x"] * depth)
