@@ -48,7 +48,7 @@ from placement.problem_file import problem_from_document
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parents[1]
 
-SOLVERS = ("auto", "cp-sat")
+SOLVERS = ("auto", "cp-sat", "highs")
 """Solvers that must get every case right."""
 
 Expected = Any

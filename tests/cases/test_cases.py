@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from placement import support
 from tests.cases.runner import SOLVERS, failures, load_case, own_cases, shared_cases
 
 NOT_YET = {
@@ -51,3 +52,18 @@ def test_a_case_is_named_by_a_sentence_and_says_where_it_comes_from() -> None:
         assert case["name"] == path.stem
         assert "-" in path.stem
         assert case["source"] and case["about"]
+
+
+def test_everything_that_is_refused_has_a_case() -> None:
+    tables = (
+        support._OF_TASKS,
+        support._OF_JOBS,
+        support._OF_RUNNING_TASKS,
+        support._OF_RUNNING,
+        support._OF_QUEUES,
+        support._OF_POLICY,
+    )
+    named = [str(load_case(path)["expect"].get("error")) for path in own_cases()]
+    for rule in (rule for table in tables for rule in table):
+        field = ".".join(str(part) for part in rule.inside)
+        assert any(error.endswith(f".{field}") for error in named), field
