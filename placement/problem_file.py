@@ -6,11 +6,18 @@ from pathlib import Path
 from typing import Any
 
 from placement.document_file import DocumentFile, display_name, read_document
-from placement.faults import Fault, InvalidProblemError, Location, format_path
+from placement.faults import (
+    Fault,
+    InvalidProblemError,
+    Location,
+    UnsupportedProblemError,
+    format_path,
+)
 from placement.problem import Problem
 from placement.quantities import shown
 from placement.resolve import MOST_FAULTS, examine, problem_from_document
 from placement.schema_faults import Finding
+from placement.support import unsupported_findings
 from placement.text_faults import TextError
 
 __all__ = ["MOST_BYTES", "load_problem", "problem_from_document"]
@@ -27,6 +34,7 @@ def load_problem(
     policy: Path | str | None = None,
     now_unix_s: int | None = None,
     most_bytes: int = MOST_BYTES,
+    supported_only: bool = False,
 ) -> Problem:
     """Read a problem from YAML or JSON files.
 
@@ -41,11 +49,15 @@ def load_problem(
         The instant of the snapshot if no file has ``now``; None: this moment.
     most_bytes
         Largest file that is read.
+    supported_only
+        Whether what the solvers do not honour yet is refused here, where its line is known.
 
     Raises
     ------
     InvalidProblemError
         With everything that is wrong, file by file.
+    UnsupportedProblemError
+        With everything that is refused, if ``supported_only``.
     """
     wanted: list[tuple[Path | str, str | None]] = [(path, None) for path in paths]
     sections = (("cluster", cluster), ("jobs", jobs), ("policy", policy))
@@ -72,6 +84,9 @@ def load_problem(
     problem, findings = examine(whole.data, now_unix_s=now_unix_s)
     if problem is None or whole.clashes:
         raise InvalidProblemError(whole.placed(findings))
+    refused = list(unsupported_findings(problem)) if supported_only else []
+    if refused:
+        raise UnsupportedProblemError(whole.placed(refused))
     return problem
 
 

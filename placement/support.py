@@ -94,10 +94,13 @@ _OF_POLICY = (
 
 def unsupported_faults(problem: Problem) -> list[Fault]:
     """Find every field of a problem that asks for what the solvers do not honour yet."""
-    return [Fault(format_path(location), reason) for location, reason in _unsupported(problem)]
+    return [
+        Fault(format_path(location), reason) for location, reason in unsupported_findings(problem)
+    ]
 
 
-def _unsupported(problem: Problem) -> Iterator[tuple[Location, str]]:
+def unsupported_findings(problem: Problem) -> Iterator[tuple[Location, str]]:
+    """Yield where a problem asks for what the solvers do not honour yet, and the reason."""
     cluster = problem.cluster
     names_network = any(group.network_bps for job in problem.jobs for group in job.tasks)
     for index, domain in enumerate(cluster.domains):

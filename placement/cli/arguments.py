@@ -22,9 +22,23 @@ PolicyFile = Annotated[
 
 
 def read_problem(
-    files: Sequence[str], cluster: str | None, jobs: str | None, policy: str | None
+    files: Sequence[str],
+    cluster: str | None,
+    jobs: str | None,
+    policy: str | None,
+    *,
+    supported_only: bool = True,
 ) -> "Problem":
     """Read a problem from its files; ``-`` is standard input.
+
+    Parameters
+    ----------
+    files
+        Files of the problem.
+    cluster, jobs, policy
+        Files of these sections.
+    supported_only
+        Whether to refuse what this version does not honour; a server may honour more.
 
     Raises
     ------
@@ -40,4 +54,6 @@ def read_problem(
         raise CommandError("standard input (-) can be read only once", ExitStatus.BAD_INPUT)
     from placement.problem_file import load_problem
 
-    return load_problem(files, cluster=cluster, jobs=jobs, policy=policy)
+    return load_problem(
+        files, cluster=cluster, jobs=jobs, policy=policy, supported_only=supported_only
+    )

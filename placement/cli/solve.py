@@ -96,7 +96,7 @@ def solve(
     if output is not None and not Path(output).absolute().parent.is_dir():
         raise typer.BadParameter(f"{output}: no such directory", param_hint="--output")
     limit_ms = None if time_limit is None else _milliseconds(time_limit)
-    the_problem = read_problem(problem or [], cluster, jobs, policy)
+    the_problem = read_problem(problem or [], cluster, jobs, policy, supported_only=server is None)
     for name, hint in ((solver, "--solver"), (compare, "--compare")):
         if name is not None and server is None:
             _check_solver(name, hint)

@@ -86,7 +86,9 @@ def _task_request(group: TaskGroup) -> str:
     if group.mig:
         return f"MIG {group.mig}"
     if group.cpu_millicores:
-        return f"{group.cpu_millicores / 1000:g} cores"
+        return (
+            f"{group.cpu_millicores / 1000:g} {'core' if group.cpu_millicores == 1000 else 'cores'}"
+        )
     return f"{group.memory_bytes / GIB:g} GiB" if group.memory_bytes else "other resources"
 
 

@@ -7,7 +7,7 @@ from rich.console import Console, RenderableType
 from placement.answer import Answer
 from placement.answer_file import answer_from_document
 from placement.problem import Problem
-from placement.resolve import problem_from_document
+from placement.problem_file import problem_from_document
 
 PROBLEM: dict[str, Any] = {
     "now": "2026-11-30T12:00:00Z",
