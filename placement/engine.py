@@ -29,7 +29,7 @@ from placement.support import unsupported_faults
 from placement.waiting import WaitingReasons
 from solvers.base import SolveParameters
 from solvers.bounds import trivial_bounds
-from solvers.registry import make_solver
+from solvers.registry import BASELINES, make_solver, solver_names
 
 REPORT_EVERY_S = 0.2
 """Least time between two answers that are shown on the way."""
@@ -114,7 +114,8 @@ class _Solve:
         faults = unsupported_faults(problem)
         if faults:
             raise UnsupportedProblemError(faults)
-        self._solver = make_solver(options.solver)
+        if options.solver not in solver_names():
+            make_solver(options.solver)
         self._problem, self._options = problem, options
         self._on_answer, self._stopped = on_answer, stopped
         limit_ms = options.time_limit_ms
@@ -132,9 +133,11 @@ class _Solve:
         self._trivial = trivial_bounds(self._compiled)
         nothing = (None,) * len(self._compiled.tiers)
         floor: Plan | None = None
-        if not getattr(self._solver, "baseline", False):
+        if self._options.solver not in BASELINES:
             floor = make_solver("greedy").solve(self._compiled, self._parameters()).plan
             self._consider(floor, nothing, {}, ())
+        # Loading a solver takes time: not before there is an answer.
+        self._solver = make_solver(self._options.solver)
         result = self._solver.solve(
             self._compiled,
             self._parameters(),
@@ -184,7 +187,7 @@ class _Solve:
         started = time.monotonic()
         faults = plan_faults(compiled, plan)
         if faults:
-            self._reject(f"a plan of {self._solver.name} was refused: {faults[0]}")
+            self._reject(f"a plan of {self._options.solver} was refused: {faults[0]}")
             if self._best_plan is None or not final:
                 return
             plan, bounds = self._best_plan, (None,) * len(compiled.tiers)
@@ -198,7 +201,7 @@ class _Solve:
         violations = check_answer(self._problem, answer)
         self._answer_cost_s = max(self._answer_cost_s, time.monotonic() - started)
         if violations:
-            self._reject(f"an answer of {self._solver.name} failed the check: {violations[0]}")
+            self._reject(f"an answer of {self._options.solver} failed the check: {violations[0]}")
             return
         self._seen.append(values)
         self._best, self._best_plan = answer, plan
@@ -236,7 +239,7 @@ class _Solve:
             fragmentation=Fragmentation(before=self._before, after=self._before),
             warnings=compiled.warnings,
             solver=SolverReport(
-                name=self._solver.name,
+                name=self._options.solver,
                 seconds=None if seconds is None else round(seconds, 3),
                 gap=max(gaps, default=0.0),
                 seed=self._options.seed,
@@ -261,7 +264,7 @@ class _Solve:
                     continue
                 if known[index] > bound if tier.maximise else known[index] < bound:
                     self._reject(
-                        f"{self._solver.name} claimed a bound of tier {tier.kind} that a known "
+                        f"{self._options.solver} claimed a bound of tier {tier.kind} that a known "
                         "plan beats; none of its bounds is used"
                     )
                     return self._trivial

@@ -14,6 +14,9 @@ _BUILT_IN = {
     "best-fit": ("solvers.baselines", "BestFit"),
     "fgd": ("solvers.baselines", "Fgd"),
 }
+BASELINES = ("first-fit", "best-fit", "fgd")
+"""Solvers for comparison: their plan is shown as it is, without greedy as its floor."""
+
 _registered: dict[str, Callable[[], Solver]] = {}
 
 

@@ -85,7 +85,6 @@ def compile_problem(problem: Problem) -> CompiledProblem:
     )
     capacity, shares, shared_gpus = _reduced_units(kinds, shares, held)
     fit = _fit(held, kinds, capacity, shared_gpus, demand, whole, shares, eligible)
-    eligible = eligible & (fit > 0)
 
     largest_memory = int(kinds.memory_bytes.max(initial=0))
     totals = whole_cluster_totals(problem, names)
@@ -156,7 +155,7 @@ def compile_problem(problem: Problem) -> CompiledProblem:
         targets=targets,
         tiers=_tiers(problem, priority, waited, has_gpu, bool(preferred), bool(targets), levels),
         node_class=np.zeros(len(nodes), dtype=np.int64),
-        job_class=_job_classes(jobs, age),
+        job_class=_job_classes(jobs),
         warnings=held.warnings,
     )
     object.__setattr__(compiled, "node_class", _node_classes(compiled))
@@ -371,8 +370,8 @@ def _node_classes(problem: CompiledProblem) -> IntArray:
     return result
 
 
-def _job_classes(jobs: Sequence[Job], age: IntArray) -> IntArray:
-    """Number jobs that differ in name only (and in submit time only if that changes no value)."""
+def _job_classes(jobs: Sequence[Job]) -> IntArray:
+    """Number jobs that differ in nothing but name and submit time."""
     numbers: dict[Hashable, int] = {}
     result = np.zeros(len(jobs), dtype=np.int64)
     for index, job in enumerate(jobs):
@@ -389,7 +388,6 @@ def _job_classes(jobs: Sequence[Job], age: IntArray) -> IntArray:
                 )
                 for g in job.tasks
             ),
-            int(age[index]),
         )
         result[index] = numbers.setdefault(key, len(numbers))
     return result

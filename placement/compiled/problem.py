@@ -161,7 +161,8 @@ class CompiledProblem:
     tiers
         In order of importance.
     node_class, job_class
-        ``[N]``, ``[J]``: equal numbers cannot be told apart by any rule of this problem.
+        ``[N]``, ``[J]``: equal numbers cannot be told apart by any rule of this problem (jobs:
+        but for their age).
     warnings
         What was noticed and treated as documented (a node that is over its capacity).
     """

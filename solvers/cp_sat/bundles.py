@@ -39,16 +39,19 @@ def bundles(problem: CompiledProblem) -> list[Bundle]:
             merged[key] = []
             result.append(merged[key])
         merged[key].append(job)
-    return [Bundle(tuple(jobs)) for jobs in result]
+    return [
+        Bundle(tuple(sorted(jobs, key=lambda j: (-int(problem.age_weight[j]), j))))
+        for jobs in result
+    ]
 
 
 def twins(problem: CompiledProblem, all_bundles: list[Bundle]) -> list[tuple[int, int]]:
-    """Pairs (earlier, later) of identical bundles: the later starts only if the earlier does."""
+    """Pairs (older, younger) of identical bundles: the younger starts only if the older does."""
     last: dict[int, int] = {}
     pairs = []
-    for index, bundle in enumerate(all_bundles):
-        if len(bundle.jobs) > 1:
-            continue
+    singles = [index for index, bundle in enumerate(all_bundles) if len(bundle.jobs) == 1]
+    for index in sorted(singles, key=lambda b: -int(problem.age_weight[all_bundles[b].first])):
+        bundle = all_bundles[index]
         key = int(problem.job_class[bundle.first])
         if key in last:
             pairs.append((last[key], index))
@@ -57,12 +60,12 @@ def twins(problem: CompiledProblem, all_bundles: list[Bundle]) -> list[tuple[int
 
 
 def canonical(problem: CompiledProblem, plan: Plan) -> Plan:
-    """The same plan with identical jobs swapped so that the earlier ones start."""
+    """The same plan with identical jobs swapped so that the older ones start."""
     started: dict[int, list[int]] = {}
     for job in sorted({int(problem.group_job[g]) for g in plan.group}):
         started.setdefault(int(problem.job_class[job]), []).append(job)
     members: dict[int, list[int]] = {}
-    for job in range(problem.job_count):
+    for job in sorted(range(problem.job_count), key=lambda j: (-int(problem.age_weight[j]), j)):
         key = int(problem.job_class[job])
         if key in started:
             members.setdefault(key, []).append(job)

@@ -32,7 +32,7 @@ def add_capacity(model: CountingModel) -> None:
 def _add_countable(model: CountingModel, cell: int) -> None:
     problem = model.problem
     nodes = list(model.cells[cell].nodes)
-    items = model.items_in[cell]
+    items = model.members(cell)
     for resource in range(len(problem.resource_names)):
         sizes = {i: int(problem.demand[model.items[i].kind, resource]) for i in items}
         _add_sized_rows(model, cell, sizes, problem.free[nodes, resource], [])
@@ -49,32 +49,37 @@ def _add_sized_rows(
     used = {item: size for item, size in sizes.items() if size}
     if not used:
         return
-    terms = {i: (size, model.z[i, cell], model.z_most[i, cell]) for i, size in used.items()}
-    reach = sum(size * model.z_most[i, cell] for i, size in used.items())
-    reach += sum(c * most for c, _, most in extra)
+    terms = [*extra, *(term for i, size in used.items() for term in model.terms(i, cell, size))]
+    most = {i: _most(model, i, cell) for i in used}
+    reach = sum(size * most[i] for i, size in used.items()) + sum(c * m for c, _, m in extra)
     all_sizes = sorted(set(used.values()) | ({1} if extra else set()))
     limit = int(fillable(free, all_sizes).sum())
     if reach > limit:
-        model.add_at_most([*terms.values(), *extra], limit)
+        model.add_at_most(terms, limit)
     if model.cells[cell].single:
         return
     for threshold in all_sizes[1:][-THRESHOLDS:]:
         large = [i for i, size in used.items() if size >= threshold]
         limit = int(fillable(free, [used[i] for i in large]).sum())
-        if sum(used[i] * model.z_most[i, cell] for i in large) > limit:
-            model.add_at_most([terms[i] for i in large], limit)
+        if sum(used[i] * most[i] for i in large) > limit:
+            model.add_at_most([t for i in large for t in model.terms(i, cell, used[i])], limit)
         count = int((free // threshold).sum())
         if limit < count * threshold or len({used[i] for i in large}) == 1:
             continue
-        if sum(model.z_most[i, cell] for i in large) > count:
-            model.add_at_most([(1, terms[i][1], terms[i][2]) for i in large], count)
+        if sum(most[i] for i in large) > count:
+            model.add_at_most([t for i in large for t in model.terms(i, cell, 1)], count)
+
+
+def _most(model: CountingModel, item: int, cell: int) -> int:
+    """Most tasks of the item in the cell and its parts together."""
+    return sum(most for _, _, most in model.terms(item, cell, 1))
 
 
 def _add_gpus(model: CountingModel, cell: int) -> None:
     problem = model.problem
     nodes = list(model.cells[cell].nodes)
     idle = np.array([len(problem.idle_gpus[node]) for node in nodes], dtype=np.int64)
-    items = model.items_in[cell]
+    items = model.members(cell)
     kind = int(problem.gpu_kind[nodes[0]])
     sharing = [i for i in items if kind >= 0 and problem.share_units[model.items[i].kind, kind] > 0]
     extra: list[Term] = []
@@ -105,11 +110,11 @@ def _add_share_rows(
     most = model.opened[cell][1]
     whole = int(fillable(np.array([capacity]), sorted(set(units.values())))[0])
     rest = int(fillable(left, sorted(set(units.values()))).sum()) if len(left) else 0
-    terms = [(units[i], model.z[i, cell], model.z_most[i, cell]) for i in sharing]
+    terms = [term for i in sharing for term in model.terms(i, cell, units[i])]
     model.add_at_most([*terms, (-whole, opened, most)], rest)
     for threshold in sorted(set(units.values()), reverse=True)[: 2 * THRESHOLDS]:
         large = [i for i in sharing if units[i] >= threshold]
-        counted = [(1, model.z[i, cell], model.z_most[i, cell]) for i in large]
+        counted = [term for i in large for term in model.terms(i, cell, 1)]
         per_gpu = capacity // threshold
         room = int((left // threshold).sum())
         model.add_at_most([*counted, (-per_gpu, opened, most)], room)
@@ -154,7 +159,7 @@ def _add_network(model: CountingModel) -> None:
     out of the cell's row, so it is set wherever it may be.
     """
     problem = model.problem
-    per_cell: dict[int, list[Term]] = {}
+    per_cell: dict[int, list[Term]] = {cell: [] for cell in range(len(model.cells))}
     for bundle, items in enumerate(model.items_of):
         job = model.bundles[bundle].first
         networked = [i for i in items if problem.network[model.items[i].kind]]
@@ -164,14 +169,15 @@ def _add_network(model: CountingModel) -> None:
         cells = sorted({cell for i in networked for cell in model.cells_of[i]})
         for cell in cells:
             here = [i for i in networked if (i, cell) in model.z]
-            row = per_cell.setdefault(cell, [])
+            row = per_cell[cell]
             for i in here:
                 bandwidth = int(problem.network[model.items[i].kind])
                 row.append((bandwidth, model.z[i, cell], model.z_most[i, cell]))
             relief = _relief(model, bundle, cell, here)
             if relief is not None:
                 row.append(relief)
-    for cell, row in per_cell.items():
+    for cell in per_cell:
+        row = [term for part in model.covered[cell] for term in per_cell[part]]
         limit = int(problem.network_free[list(model.cells[cell].nodes)].sum())
         if sum(c * most for c, _, most in row if c > 0) > limit:
             model.add_at_most(row, limit)

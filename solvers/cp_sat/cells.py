@@ -13,10 +13,12 @@ class Cell:
     """Nodes that share every domain, eligibility and soft cost; free amounts may differ.
 
     A cell of one node is modelled exactly; a larger one is a relaxation, whose solutions must be
-    packed onto its nodes (:mod:`solvers.cp_sat.realise`).
+    packed onto its nodes (:mod:`solvers.cp_sat.realise`). A pool is the union of other cells, for
+    tasks that no rule binds to a domain; ``parts`` are the indices of these cells.
     """
 
     nodes: tuple[int, ...]
+    parts: tuple[int, ...] = ()
 
     @property
     def single(self) -> bool:
@@ -41,6 +43,30 @@ def coarse_cells(problem: CompiledProblem) -> list[Cell]:
     for target in problem.targets:
         useful = useful | target.usable
     return _grouped((columns[node].tobytes(), int(node)) for node in np.flatnonzero(useful))
+
+
+def with_pools(problem: CompiledProblem, cells: Sequence[Cell]) -> list[Cell]:
+    """The cells, and a pool of each set of them that differ in their domains only."""
+    keys: dict[Hashable, list[int]] = {}
+    for index, cell in enumerate(cells):
+        node = cell.nodes[0]
+        key = (
+            int(problem.gpu_kind[node]),
+            problem.eligible[:, node].tobytes(),
+            problem.soft_cost[:, node].tobytes(),
+        )
+        keys.setdefault(key, []).append(index)
+    pools = [
+        Cell(tuple(n for part in parts for n in cells[part].nodes), tuple(parts))
+        for parts in keys.values()
+        if len(parts) > 1
+    ]
+    return [*cells, *pools]
+
+
+def without_pools(cells: Sequence[Cell]) -> list[Cell]:
+    """Only the cells that are not unions of others."""
+    return [cell for cell in cells if not cell.parts]
 
 
 def class_cells(problem: CompiledProblem, nodes: Sequence[int]) -> list[Cell]:

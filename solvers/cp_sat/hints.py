@@ -42,8 +42,8 @@ class Hint:
         jobs: set[int] = set()
         bundle_of_job = {j: b for b, bundle in enumerate(model.bundles) for j in bundle.jobs}
         for group, node, count in zip(plan.group, plan.node, plan.count, strict=True):
-            cell = int(model.cell_of_node[node])
-            variable = model.z[item_of_job_group[int(group)], cell]
+            item = item_of_job_group[int(group)]
+            variable = model.z[item, model.cells_holding(item, int(node))]
             hint.values[variable.index] += int(count)
             jobs.add(int(model.problem.group_job[group]))
         for job in jobs:
@@ -74,7 +74,6 @@ class Hint:
                     self.values[variable.index] = 0
         for node, tasks in shares_on(problem, self.plan).items():
             cell = int(model.cell_of_node[node])
-            opened, _ = model.opened[cell]
             shared = [free for _, free in problem.shared_gpus[node]]
             items = [
                 (item_of_group[group], units) for group, count, units in tasks for _ in range(count)
@@ -83,7 +82,9 @@ class Hint:
             capacity = int(problem.gpu_kind_capacity[problem.gpu_kind[node]])
             packed = pack_shares(shared, idle, capacity, [units for _, units in items])
             assert packed is not None, "hints are made of feasible plans"
-            self.values[opened.index] += max(0, max(packed, default=-1) - len(shared) + 1)
+            for place in {cell, model.pool_of.get(cell, cell)}.intersection(model.opened):
+                opened, _ = model.opened[place]
+                self.values[opened.index] += max(0, max(packed, default=-1) - len(shared) + 1)
             rows = dict(model.bins.get(cell, []))
             for (item, _), position in zip(items, packed, strict=True):
                 if item in rows:

@@ -63,6 +63,8 @@ class CountingModel:
             self.items_of[item.bundle].append(number)
         self.z: dict[tuple[int, int], cp_model.IntVar] = {}
         self.z_most: dict[tuple[int, int], int] = {}
+        self.covered = [[index, *cell.parts] for index, cell in enumerate(self.cells)]
+        self.pool_of = {p: index for index, cell in enumerate(self.cells) for p in cell.parts}
         self.cells_of: list[list[int]] = [[] for _ in self.items]
         self.items_in: list[list[int]] = [[] for _ in self.cells]
         self.opened: dict[int, tuple[cp_model.IntVar, int]] = {}
@@ -71,7 +73,8 @@ class CountingModel:
         self.derived: list[tuple[cp_model.IntVar, Callable[[Hint], int]]] = []
         self.cell_of_node = np.full(problem.node_count, -1, dtype=np.int64)
         for index, cell in enumerate(self.cells):
-            self.cell_of_node[list(cell.nodes)] = index
+            if not cell.parts:
+                self.cell_of_node[list(cell.nodes)] = index
         self.started = [
             self.model.new_int_var(0, len(bundle.jobs), f"s{index}")
             for index, bundle in enumerate(bundles)
@@ -98,6 +101,23 @@ class CountingModel:
     def job_of(self, item: int) -> int:
         """The job that the item's bundle stands for."""
         return self.bundles[self.items[item].bundle].first
+
+    def cells_holding(self, item: int, node: int) -> int:
+        """The cell in which the item's tasks on the node are counted."""
+        cell = int(self.cell_of_node[node])
+        return self.pool_of.get(cell, cell) if self.pooled[item] else cell
+
+    def members(self, cell: int) -> list[int]:
+        """Items that may sit in the cell, those counted in its parts included."""
+        return sorted({item for part in self.covered[cell] for item in self.items_in[part]})
+
+    def terms(self, item: int, cell: int, size: int) -> list[Term]:
+        """``size`` per task of the item in the cell and its parts."""
+        return [
+            (size, self.z[item, part], self.z_most[item, part])
+            for part in self.covered[cell]
+            if (item, part) in self.z
+        ]
 
     def count(self, item: int, cell: int) -> tuple[cp_model.IntVar, int]:
         """Variable and bound of the item's tasks in the cell."""
@@ -127,11 +147,15 @@ class CountingModel:
         fit_in_cell = np.zeros((len(problem.demand), len(self.cells)), dtype=np.int64)
         for index, members in enumerate(self.cells):
             fit_in_cell[:, index] = problem.fit[:, list(members.nodes)].sum(axis=1)
+        self.pooled = self._pooled()
         for number, item in enumerate(self.items):
             jobs = len(self.bundles[item.bundle].jobs)
             most_tasks = int(problem.count_max[item.group]) * jobs
             least = int(problem.count_min[item.group])
             for cell in np.flatnonzero(fit_in_cell[item.kind]).tolist():
+                is_pool = bool(self.cells[cell].parts)
+                if is_pool != (self.pooled[number] and (is_pool or cell in self.pool_of)):
+                    continue
                 bound = min(most_tasks, int(fit_in_cell[item.kind, cell]))
                 self.z[number, cell] = self.model.new_int_var(0, bound, f"z{number}_{cell}")
                 self.z_most[number, cell] = bound
@@ -144,6 +168,16 @@ class CountingModel:
             else:
                 self.model.add(sum(total) >= least * start)
                 self.model.add(sum(total) <= int(problem.count_max[item.group]) * start)
+
+    def _pooled(self) -> list[bool]:
+        """Whether no rule ties the item's tasks to domains coarser than a node."""
+        node_level = len(self.problem.level_names) - 1
+        tied = {rule.job for rule in self.problem.required if rule.level != node_level}
+        spread = {rule.group for rule in self.problem.spread if rule.level != node_level}
+        return [
+            self.bundles[item.bundle].first not in tied and item.group not in spread
+            for item in self.items
+        ]
 
     def hint(self, plan: Plan) -> None:
         """Hint every variable with the values of a feasible plan."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from placement.compiled.problem import CompiledProblem, IntArray, Plan
+from placement.compiled.values import is_better, tier_values
 from solvers.base import SolveParameters
 from solvers.cp_sat.bundles import Bundle
 from solvers.cp_sat.cells import Cell
@@ -27,9 +28,10 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Realised:
-    """A feasible plan, and the cells that promised more than their nodes hold."""
+    """A feasible plan, its values, and the cells that promised more than their nodes hold."""
 
     plan: Plan
+    values: tuple[int, ...]
     failed: set[int]
 
 
@@ -43,22 +45,29 @@ def realise(
 ) -> Realised:
     """Pack the counts; jobs of which a part does not fit are taken out, then others filled in.
 
+    Once so that gangs span little, and if that does not work out, once as tightly as possible.
+
     ``items``: per item of the model its bundle and its group.
     """
-    occupancy = Occupancy(problem)
-    placer = JobPlacer(problem, occupancy)
     parts = _parts(problem, bundles, items, counts)
-    failed: set[int] = set()
-    broken: set[int] = set()
-    placed: dict[int, Entries] = {}
-    for job in sorted(parts, key=lambda j: _hardness(problem, parts[j], cells)):
-        entries = _place_job(problem, placer, cells, job, parts[job], failed)
-        if entries is None:
-            broken.add(job)
-        else:
-            placed[job] = entries
-    everything = extend(problem, placer, largest_first, parameters, placed)
-    return Realised(Plan.of(everything), failed)
+    best: Realised | None = None
+    for tight in (False, True):
+        occupancy = Occupancy(problem)
+        placer = JobPlacer(problem, occupancy, tight=tight)
+        failed: set[int] = set()
+        placed: dict[int, Entries] = {}
+        for job in sorted(parts, key=lambda j: _hardness(problem, parts[j], cells, tight=tight)):
+            entries = _place_job(problem, placer, cells, job, parts[job], failed)
+            if entries is not None:
+                placed[job] = entries
+        plan = Plan.of(extend(problem, placer, largest_first, parameters, placed))
+        values = tier_values(problem, plan)
+        if best is None or is_better(problem, values, best.values):
+            best = Realised(plan, values, failed)
+        if not failed:
+            break
+    assert best is not None
+    return best
 
 
 Part = tuple[int, int, int]
@@ -88,15 +97,18 @@ def _parts(
 
 
 def _hardness(
-    problem: CompiledProblem, parts: Sequence[Part], cells: Sequence[Cell]
+    problem: CompiledProblem, parts: Sequence[Part], cells: Sequence[Cell], *, tight: bool
 ) -> tuple[float, ...]:
-    """Exact cells first, then large tasks before small ones."""
+    """Exact cells first; then large tasks before small ones, bound ones before free ones."""
     loose = any(not cells[cell].single for _, cell, _ in parts)
+    pooled = all(cells[cell].parts for _, cell, _ in parts)
     kinds = [int(problem.group_kind[group]) for group, _, _ in parts]
     gpus = max(int(problem.whole_gpus[kind]) for kind in kinds)
     share = max(float(problem.share_units[kind].max(initial=0)) for kind in kinds)
     cpu = max(int(problem.demand[kind, 0]) for kind in kinds)
-    return (float(loose), -float(gpus), -share, -float(cpu))
+    size = (-float(gpus), -share, -float(cpu))
+    # What is bound to a domain first: what is free finds other room.
+    return (float(loose), float(pooled), *size) if tight else (float(loose), *size, float(pooled))
 
 
 def _place_job(
@@ -111,6 +123,12 @@ def _place_job(
     used = {cell for _, cell, _ in parts}
     if len(used) == 1:
         (cell,) = used
+        if cells[cell].parts:
+            counts = dict.fromkeys(problem.job_groups[job], 0)
+            counts.update({group: count for group, _, count in parts})
+            whole = placer.place(job, counts, np.array(cells[cell].nodes, dtype=np.int64))
+            if whole is not None:
+                return whole
         entries = _on_one_node(problem, placer, cells[cell], parts)
         if entries is not None:
             return entries

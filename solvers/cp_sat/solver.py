@@ -7,9 +7,16 @@ from placement.compiled.problem import EMPTY_PLAN, CompiledProblem, Plan, Tier, 
 from placement.compiled.values import is_better, tier_values
 from solvers.base import OnPlan, SolveParameters, SolverResult
 from solvers.bounds import trivial_bounds
-from solvers.cp_sat.bundles import bundles
+from solvers.cp_sat.bundles import bundles, canonical
 from solvers.cp_sat.capacity import add_capacity
-from solvers.cp_sat.cells import Cell, coarse_cells, refined, single_cells
+from solvers.cp_sat.cells import (
+    Cell,
+    coarse_cells,
+    refined,
+    single_cells,
+    with_pools,
+    without_pools,
+)
 from solvers.cp_sat.model import CountingModel
 from solvers.cp_sat.realise import Counts, realise
 from solvers.cp_sat.rows import add_at_least, add_at_most
@@ -21,9 +28,12 @@ from solvers.greedy import Greedy
 LARGEST_MODEL = 60_000
 """Counts (item, cell) beyond which cells are not refined any further."""
 
+_JOB_TIERS = (TierKind.WORK, TierKind.WORK_WITHOUT_GPUS, TierKind.AGE)
+"""Tiers that do not look at where tasks sit: coarse cells and pools will do."""
+
 _WEIGHT = {
-    TierKind.WORK: 8.0,
-    TierKind.WORK_WITHOUT_GPUS: 2.0,
+    TierKind.WORK: 40.0,
+    TierKind.WORK_WITHOUT_GPUS: 10.0,
     TierKind.FRAGMENTATION: 2.0,
 }
 """Share of the time that is left which a tier may use, relative to the tiers after it (else 1)."""
@@ -94,7 +104,7 @@ class _Search:
 
     def _build(self, tier: int) -> None:
         problem = self.problem
-        if problem.tiers[tier].kind not in _WEIGHT or tier == len(problem.tiers) - 1:
+        if problem.tiers[tier].kind not in _JOB_TIERS:
             self._refine_for_nodes()
         self.model = CountingModel(problem, self.cells, self.bundles)
         add_capacity(self.model)
@@ -120,7 +130,7 @@ class _Search:
                 continue
             if self._remaining() <= 0:
                 return tier
-            if problem.tiers[tier].kind not in _WEIGHT and self._could_refine():
+            if problem.tiers[tier].kind not in _JOB_TIERS and self._could_refine():
                 return tier
             changed, failed, complete = self._solve_tier(tier)
             if changed < tier:
@@ -148,8 +158,9 @@ class _Search:
         watch = None
         if tier.kind is TierKind.WORK:
 
-            def watch(counts: Counts, _: int) -> None:
+            def watch(counts: Counts) -> bool:
                 self._offer(counts)
+                return self._settled(index)
 
         result = run_stage(
             self.model,
@@ -180,10 +191,11 @@ class _Search:
         """Pack a solution; keep it if it is the best so far."""
         items = [(item.bundle, item.group) for item in self.model.items]
         realised = realise(self.problem, self.cells, self.bundles, items, counts, self.parameters)
-        if not plan_faults(self.problem, realised.plan):
-            values = tier_values(self.problem, realised.plan)
+        plan = canonical(self.problem, realised.plan)
+        if not plan_faults(self.problem, plan):
+            values = tier_values(self.problem, plan)
             if is_better(self.problem, values, self.values):
-                self.best, self.values = realised.plan, values
+                self.best, self.values = plan, values
                 self._tell()
         else:
             self.notes.append("a packed plan broke a rule and was dropped")
@@ -202,13 +214,15 @@ class _Search:
     # -- refinement -------------------------------------------------------------------------
 
     def _first_cells(self) -> list[Cell]:
-        return coarse_cells(self.problem)
+        return with_pools(self.problem, coarse_cells(self.problem))
 
     def _size(self, cells: list[Cell]) -> int:
         fit = self.problem.fit[self.problem.group_kind] > 0
         return sum(int(fit[:, cell.nodes[0]].sum()) for cell in cells)
 
     def _could_refine(self) -> bool:
+        if any(cell.parts for cell in self.cells):
+            return True
         if all(cell.single for cell in self.cells):
             return False
         everything = set(range(len(self.cells)))
@@ -217,12 +231,19 @@ class _Search:
 
     def _refine_for_nodes(self) -> None:
         """Locality and fragmentation look at nodes: as fine as is affordable."""
+        self.cells = without_pools(self.cells)
         singles = single_cells(self.cells)
         if self._size(singles) <= LARGEST_MODEL // 3:
             self.cells = singles
 
     def _refine(self, split: set[int]) -> bool:
-        finer = refined(self.problem, self.cells, split)
+        pools = any(cell.parts for cell in self.cells)
+        if any(self.cells[index].parts for index in split):
+            self.cells = without_pools(self.cells)
+            return True
+        finer = refined(self.problem, without_pools(self.cells), split)
+        if pools:
+            finer = with_pools(self.problem, finer)
         if len(finer) == len(self.cells) or self._size(finer) > LARGEST_MODEL:
             return False
         self.cells = finer

@@ -12,6 +12,9 @@ from solvers.cp_sat.model import CountingModel
 from solvers.cp_sat.realise import Counts
 from solvers.cp_sat.tiers import Expression
 
+SHOW_AFTER_S = 0.3
+"""Solutions that are followed by a better one within this time are not looked at."""
+
 POLL_S = 0.05
 """How often a running solve is asked whether it should stop."""
 
@@ -42,12 +45,13 @@ class StageResult:
 
 
 class _Watch(cp_model.CpSolverSolutionCallback):
-    def __init__(self, read: Callable[[Callable[[cp_model.IntVar], int]], None]) -> None:
+    def __init__(self, enough: Callable[[Callable[[cp_model.IntVar], int]], bool]) -> None:
         super().__init__()
-        self._read = read
+        self._enough = enough
 
     def on_solution_callback(self) -> None:
-        self._read(self.value)
+        if self._enough(self.value):
+            self.stop_search()
 
 
 def run_stage(
@@ -58,9 +62,9 @@ def run_stage(
     budget_s: float,
     deterministic_budget: float | None,
     parameters: SolveParameters,
-    on_counts: Callable[[Counts, int], None] | None = None,
+    on_counts: Callable[[Counts], bool] | None = None,
 ) -> StageResult:
-    """Optimise the expression within the budget; ``on_counts`` sees solutions as they come."""
+    """Optimise the expression within the budget; ``on_counts`` sees solutions and may end it."""
     terms = [(c, v) for c, v, _ in expression.terms if c]
     objective = cp_model.LinearExpr.weighted_sum([v for _, v in terms], [c for c, _ in terms])
     if maximise:
@@ -76,16 +80,18 @@ def run_stage(
     solver.parameters.catch_sigint_signal = False
     watch = None
     if on_counts is not None:
-        last = [time.monotonic()]
+        next_s = [time.monotonic() + SHOW_AFTER_S]
 
-        def read(value: Callable[[cp_model.IntVar], int]) -> None:
-            # Packing a solution takes time that the search loses: not every one is shown.
-            if time.monotonic() - last[0] < 0.25:
-                return
-            on_counts(_counts(model, value), 0)
-            last[0] = time.monotonic()
+        def enough(value: Callable[[cp_model.IntVar], int]) -> bool:
+            # Packing a solution takes time that the search loses: a tenth of it at most.
+            started = time.monotonic()
+            if started >= next_s[0]:
+                if on_counts(_counts(model, value)):
+                    return True
+                next_s[0] = time.monotonic() + 10 * (time.monotonic() - started)
+            return False
 
-        watch = _Watch(read)
+        watch = _Watch(enough)
     finished = threading.Event()
 
     def poll() -> None:
@@ -111,7 +117,7 @@ def run_stage(
         bound = sum(c * solver.value(v) for c, v in terms) + expression.constant
     else:
         raw = solver.best_objective_bound
-        if abs(raw) >= 2**60:
+        if counts is None or abs(raw) >= 2**60:  # stopped before there was a bound
             return StageResult(counts, None, False, False, deterministic)
         # The bound is a double: give it the benefit of its rounding before making it whole.
         slack = 1e-6 + abs(raw) * 1e-12

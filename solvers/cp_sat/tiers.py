@@ -40,7 +40,7 @@ class Tiers:
     def __init__(self, model: CountingModel) -> None:
         self.model = model
         self._used: dict[tuple[tuple[int, ...], int], list[Used]] = {}
-        self._idle: dict[int, Callable[[Hint], int]] = {}
+        self._ages: dict[int, cp_model.IntVar] = {}
 
     def expression(self, tier: Tier) -> Expression:
         """The tier's value."""
@@ -86,14 +86,33 @@ class Tiers:
         return Expression(terms)
 
     def _age(self, tier: Tier) -> Expression:
-        problem = self.model.problem
-        return Expression(
-            [
-                (int(problem.age_weight[b.first]), self.model.started[index], len(b.jobs))
-                for index, b in enumerate(self.model.bundles)
-                if problem.priority[b.first] == tier.priority
-            ]
-        )
+        model, problem = self.model, self.model.problem
+        terms: list[Term] = []
+        for index, bundle in enumerate(model.bundles):
+            if problem.priority[bundle.first] != tier.priority:
+                continue
+            ages = [int(problem.age_weight[job]) for job in bundle.jobs]
+            if ages[0] == ages[-1]:
+                terms.append((ages[0], model.started[index], len(ages)))
+            else:
+                terms.append((1, self._oldest(index, ages), sum(ages)))
+        return Expression(terms)
+
+    def _oldest(self, bundle: int, ages: Sequence[int]) -> cp_model.IntVar:
+        """Age of the n oldest jobs of a bundle: concave in n, one row per slope."""
+        model = self.model
+        if bundle not in self._ages:
+            total = model.model.new_int_var(0, sum(ages), "")
+            start = model.started[bundle]
+            before = 0
+            for number, age in enumerate(ages):
+                # total <= sum of the first `number` + age * (n - number)
+                row: list[Term] = [(1, total, sum(ages)), (-age, start, len(ages))]
+                model.add_at_most(row, before - age * number)
+                before += age
+            model.derive(total, lambda hint: sum(ages[: hint.total([start])]))
+            self._ages[bundle] = total
+        return self._ages[bundle]
 
     # -- locality ---------------------------------------------------------------------------
 
@@ -313,10 +332,20 @@ class Tiers:
         model = self.model
         sets = model.model.new_int_var(0, most, "")
         parts: list[cp_model.LinearExprT] = []
-        derive: list[tuple[cp_model.IntVar, int]] = []
+        derive = [(units[cell][0][1], units[cell][1]) for cell in cells]
+
+        def number(hint: Hint) -> int:
+            amounts = [(hint.total([unit]), nodes) for unit, nodes in derive]
+            best = 0
+            for t in range(1, most + 1):
+                if sum(min(a, t * n) for a, n in amounts) >= target.nodes * t:
+                    best = t
+            return best
+
+        # Before the parts: they follow from it.
+        model.derive(sets, number)
         for cell in cells:
             (_, unit, unit_most), nodes = units[cell]
-            derive.append((unit, nodes))
             if unit_most <= nodes or target.nodes == 1:
                 # Never more than one per node, or distinct nodes are not asked for.
                 parts.append(unit)
@@ -328,23 +357,6 @@ class Tiers:
             model.derive(part, _least_of(unit, nodes, sets))
         model.model.add(target.nodes * sets <= sum(parts))
 
-        def number(hint: Hint) -> int:
-            amounts = [(hint.total([unit]), nodes) for unit, nodes in derive]
-            best = 0
-            for t in range(1, most + 1):
-                if sum(min(a, t * n) for a, n in amounts) >= target.nodes * t:
-                    best = t
-            return best
-
-        # `part` is derived from `sets`: register `sets` before the parts just added.
-        position = len(model.derived)
-        while position and any(
-            model.derived[position - 1][0].index == p.index
-            for p in parts
-            if isinstance(p, cp_model.IntVar)
-        ):
-            position -= 1
-        model.derived.insert(position, (sets, number))
         return sets
 
     def _units(self, target: TargetShape, cell: int) -> Term | None:

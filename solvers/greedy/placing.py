@@ -15,10 +15,17 @@ DOMAINS_TRIED = 6
 
 
 class JobPlacer:
-    """Places whole jobs into an occupancy, or leaves it as it was."""
+    """Places whole jobs into an occupancy, or leaves it as it was.
 
-    def __init__(self, problem: CompiledProblem, occupancy: Occupancy) -> None:
+    ``tight``: nodes that a task fills most exactly come first, however many a gang then spans;
+    else a gang takes the roomiest nodes, to span few.
+    """
+
+    def __init__(
+        self, problem: CompiledProblem, occupancy: Occupancy, *, tight: bool = False
+    ) -> None:
         self.problem = problem
+        self.tight = tight
         self.occupancy = occupancy
         self._all = np.arange(problem.node_count, dtype=np.int64)
         self._spread: dict[int, SpreadRule] = {rule.group: rule for rule in problem.spread}
@@ -26,14 +33,19 @@ class JobPlacer:
         for rule in problem.required:
             self._required.setdefault(rule.job, []).append(rule)
 
-    def place(self, job: int, counts: dict[int, int]) -> Entries | None:
+    def place(
+        self, job: int, counts: dict[int, int], within: IntArray | None = None
+    ) -> Entries | None:
         """Place ``counts[group]`` tasks of each group; None (and nothing changed) if it fails.
+
+        ``within``: the only nodes that may be used; None: all.
 
         Tries to keep the job in one domain of the finest level that holds it, as the locality
         tiers want; within the level the domain it fills most exactly comes first.
         """
         groups = [group for group in self.problem.job_groups[job] if counts[group]]
-        for nodes, one_node in self._scopes(job, groups, counts):
+        nodes_used = self._all if within is None else within
+        for nodes, one_node in self._scopes(job, groups, counts, nodes_used):
             mark = self.occupancy.mark()
             entries = self._pack(job, groups, counts, nodes, network=not one_node)
             if entries is not None:
@@ -42,7 +54,7 @@ class JobPlacer:
         return None
 
     def _scopes(
-        self, job: int, groups: Sequence[int], counts: dict[int, int]
+        self, job: int, groups: Sequence[int], counts: dict[int, int], within: IntArray
     ) -> Iterator[tuple[IntArray, bool]]:
         """Sets of nodes to try, with whether the set is one node."""
         problem = self.problem
@@ -51,20 +63,20 @@ class JobPlacer:
         last = len(problem.level_names) - 1
         single = sum(counts[group] for group in groups) == 1
         if single:
-            yield self._all, True
+            yield within, True
             return
         spread_nodes = any(g in self._spread for g in groups)
         total: dict[int, IntArray] = {}
         for group in groups:
             kind = int(problem.group_kind[group])
-            total[group] = self.occupancy.fits(kind, self._all, network=False)
+            total[group] = self.occupancy.fits(kind, within, network=False)
         levels = range(last, coarsest - 1 if coarsest >= 0 else -1, -1)
         if not problem.gang[job] and coarsest < 0:
             levels = range(last, last - 1, -1)
         for level in levels:
             if level == last and spread_nodes and self._node_spread(groups, counts):
                 continue
-            domain = problem.domain[level]
+            domain = problem.domain[level][within]
             width = len(problem.named[level])
             able = np.ones(width, dtype=np.bool_)
             slack = np.zeros(width)
@@ -78,9 +90,9 @@ class JobPlacer:
             order = candidates[np.lexsort((candidates, slack[candidates]))]
             tried = order if level == coarsest else order[:DOMAINS_TRIED]
             for chosen in tried:
-                yield np.flatnonzero(domain == chosen), level == last
+                yield within[domain == chosen], level == last
         if coarsest < 0:
-            yield self._all, False
+            yield within, False
 
     def _node_spread(self, groups: Sequence[int], counts: dict[int, int]) -> bool:
         """Whether a spread rule keeps the job off a single node."""
@@ -172,6 +184,13 @@ class JobPlacer:
         """Fewest nodes: the roomiest first, and the rest on the node it fits most tightly."""
         amounts = np.zeros(len(nodes), dtype=np.int64)
         left = count
+        if self.tight:
+            for position in np.argsort(self._tightness(kind, nodes), kind="stable"):
+                amounts[position] = min(left, int(room[position]))
+                left -= int(amounts[position])
+                if not left:
+                    break
+            return amounts
         if count > 1:
             order = np.lexsort((self._tightness(kind, nodes), -room))
             for position in order:
