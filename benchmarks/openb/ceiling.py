@@ -29,11 +29,10 @@ Not used, so that the bound could be lower: that nodes are whole, and that one c
 use a class more often than it has pods.
 """
 
-import math
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -49,9 +48,10 @@ _SCALE = 2**20
 """Prices are integers in this fraction of a thousandth of a GPU."""
 
 _MAX_MEMORY = 2**27
-"""Largest memory, in whatever unit: keeps products of prices and memory within 64 bits."""
+"""Largest memory, in whatever unit: prices per unit stay fine enough to matter."""
 
-_MAX_MEMORY_PRICE = 2**26
+_MEMORY_SCALE = 2**10
+"""Prices of memory are this much finer than those of pods: they are multiplied by large numbers."""
 
 _IDLE = -1
 
@@ -306,7 +306,10 @@ def _best_within_memory(
     memory of the node, bounds what a configuration that fits can earn. As a function of ``q`` the
     bound is convex, one line per configuration: the crossing of a falling line (too large) and a
     rising one (fits) is where to look next, until no configuration lies above the crossing.
+    Any price gives a valid bound, so rounding it does no harm.
     """
+    earns = earns * _MEMORY_SCALE
+    highest_price = 2**60 // max(int(classes.memory.max()), 1)
     cpu, memory = int(shapes.cpu[shape]), int(shapes.memory[shape])
     gpu_count = int(shapes.gpu_count[shape])
     allowed = shapes.allowed[shape]
@@ -315,7 +318,7 @@ def _best_within_memory(
     while True:
         surplus = _total(falling, earns) - _total(rising, earns)
         more_memory = _total(falling, classes.memory) - _total(rising, classes.memory)
-        price = min(max(surplus // more_memory, 1), _MAX_MEMORY_PRICE)
+        price = min(max(surplus // more_memory, 1), highest_price)
         net = np.where(allowed, earns - price * classes.memory, 0)
         pods = _NodeFill(classes, net, cpu=cpu, gpu_count=gpu_count).best(cpu, gpu_count)
         top = _total(pods, net) + price * memory
@@ -323,11 +326,29 @@ def _best_within_memory(
         fits = _total(pods, classes.memory) <= memory
         known = rising if fits else falling
         if _total(known, net) + price * memory >= top:
-            return _Best(worth, rising)
+            reduced = _reduced(falling, earns, classes.memory, memory)
+            best = max(rising, reduced, key=lambda pods: _total(pods, earns))
+            return _Best(-(-worth // _MEMORY_SCALE), best)
         if fits:
             rising = pods
         else:
             falling = pods
+
+
+def _reduced(
+    pods: Mapping[int, int], earns: IntArray, memory: IntArray, memory_limit: int
+) -> Counter[int]:
+    """Leave out pods, those that earn least per memory first, until the rest fits."""
+    left = Counter(pods)
+    excess = _total(pods, memory) - memory_limit
+    for pod in sorted(pods, key=lambda pod: int(earns[pod]) / max(int(memory[pod]), 1)):
+        if excess <= 0:
+            break
+        if memory[pod]:
+            dropped = min(left[pod], -(-excess // int(memory[pod])))
+            left[pod] -= dropped
+            excess -= dropped * int(memory[pod])
+    return +left
 
 
 def _total(pods: Mapping[int, int], per_pod: IntArray) -> int:
@@ -351,54 +372,41 @@ class _Front:
 _NOTHING = _Front(*(np.zeros(1, dtype=np.int64) for _ in range(4)))
 
 
-@dataclass(slots=True)
 class _Ways:
     """Collects extensions of fronts and keeps the ones worth keeping."""
 
-    cpu: list[IntArray] = field(default_factory=list)
-    earned: list[IntArray] = field(default_factory=list)
-    before: list[IntArray] = field(default_factory=list)
-    step: list[IntArray] = field(default_factory=list)
+    def __init__(self) -> None:
+        self._fronts: list[_Front] = []
+        self._added: list[tuple[int, int, int]] = []
 
     def extend(self, front: _Front, cpu: int, earned: int, step: int) -> None:
         """Add one step to each way of a front."""
-        size = len(front.cpu)
-        self.cpu.append(front.cpu + cpu)
-        self.earned.append(front.earned + earned)
-        self.before.append(np.arange(size))
-        self.step.append(np.full(size, step))
-
-    def combine(self, front: _Front, other: _Front) -> None:
-        """Add each way of ``other`` to each way of a front; the step is the index in ``other``."""
-        size, others = len(front.cpu), len(other.cpu)
-        self.cpu.append(np.add.outer(front.cpu, other.cpu).ravel())
-        self.earned.append(np.add.outer(front.earned, other.earned).ravel())
-        self.before.append(np.repeat(np.arange(size), others))
-        self.step.append(np.tile(np.arange(others), size))
+        self._fronts.append(front)
+        self._added.append((cpu, earned, step))
 
     def front(self, cpu_limit: int) -> _Front:
         """The ways within the limit that earn more than all with no more CPU."""
-        cpu = np.concatenate(self.cpu)
-        earned = np.concatenate(self.earned)
+        sizes = [len(front.cpu) for front in self._fronts]
+        added_cpu, added_earned, added_step = np.array(self._added, dtype=np.int64).T
+        cpu = np.concatenate([front.cpu for front in self._fronts]) + np.repeat(added_cpu, sizes)
+        earned = np.concatenate([front.earned for front in self._fronts])
+        earned += np.repeat(added_earned, sizes)
         order = np.lexsort((-earned, cpu))
         order = order[cpu[order] <= cpu_limit]
         sorted_earned = earned[order]
         rises = np.ones(len(order), dtype=bool)
         rises[1:] = sorted_earned[1:] > np.maximum.accumulate(sorted_earned)[:-1]
         kept = order[rises]
-        return _Front(
-            cpu[kept],
-            earned[kept],
-            np.concatenate(self.before)[kept],
-            np.concatenate(self.step)[kept],
-        )
+        starts = np.cumsum(sizes) - sizes
+        source = np.searchsorted(starts, kept, side="right") - 1
+        return _Front(cpu[kept], earned[kept], kept - starts[source], added_step[source])
 
 
 class _NodeFill:
     """What the GPUs of a node can earn with any amount of CPU up to a limit.
 
-    First one GPU, thousandth by thousandth (in units of their greatest common divisor); then GPU by
-    GPU, each filled in one of those ways or taken together with others by one pod.
+    First one GPU, up to each sum of shares that it can hold; then GPU by GPU, each filled in one of
+    those ways or taken together with others by one pod.
 
     Parameters
     ----------
@@ -416,21 +424,28 @@ class _NodeFill:
         on_one = np.flatnonzero(useful & (classes.gpu_count == 1))
         on_several = np.flatnonzero(useful & (classes.gpu_count > 1)).tolist()
         on_one = _undominated(on_one, classes.milli, classes.cpu, earns)
-        self._unit = math.gcd(GPU_MILLI, *classes.milli[on_one].tolist())
-        self._one = [_NOTHING]
-        for level in range(1, GPU_MILLI // self._unit + 1):
+        self._one = {0: _NOTHING}
+        self._below: dict[int, int] = {}
+        below = 0
+        for level in _sums(classes.milli[on_one].tolist()):
             ways = _Ways()
-            ways.extend(self._one[-1], 0, 0, _IDLE)
+            ways.extend(self._one[below], 0, 0, _IDLE)
             for pod in on_one.tolist():
-                rest = level - int(classes.milli[pod]) // self._unit
-                if rest >= 0:
-                    ways.extend(self._one[rest], int(classes.cpu[pod]), int(earns[pod]), pod)
-            # Most levels are no sum of shares: then the level below is all there is.
-            self._one.append(ways.front(cpu))
+                # Where the rest is no sum of shares, a lower level with this pod says the same.
+                beside = self._one.get(level - int(classes.milli[pod]))
+                if beside is not None:
+                    ways.extend(beside, int(classes.cpu[pod]), int(earns[pod]), pod)
+            self._one[level] = ways.front(cpu)
+            self._below[level] = below
+            below = level
+        self._full = below
+        one = self._one[self._full]
+        ways_of_one = list(zip(one.cpu.tolist(), one.earned.tolist(), strict=True))
         self._several = [_NOTHING]
         for gpus in range(1, gpu_count + 1):
             ways = _Ways()
-            ways.combine(self._several[-1], self._one[-1])
+            for step, (way_cpu, way_earned) in enumerate(ways_of_one):
+                ways.extend(self._several[-1], way_cpu, way_earned, step)
             for pod in on_several:
                 rest = gpus - int(classes.gpu_count[pod])
                 if rest >= 0:
@@ -457,15 +472,26 @@ class _NodeFill:
         return pods
 
     def _add_one(self, pods: Counter[int], way: int) -> None:
-        level = len(self._one) - 1
+        level = self._full
         while level:
             front = self._one[level]
             step, way = int(front.step[way]), int(front.before[way])
             if step == _IDLE:
-                level -= 1
+                level = self._below[level]
             else:
                 pods[step] += 1
-                level -= int(self._classes.milli[step]) // self._unit
+                level -= int(self._classes.milli[step])
+
+
+def _sums(shares: Sequence[int]) -> list[int]:
+    """Sums of any number of the shares, each any number of times, from 1 to one GPU; ascending."""
+    reached = 1  # bit n: n is a sum
+    for share in set(shares):
+        multiple = share
+        while multiple <= GPU_MILLI:
+            reached |= reached << multiple
+            multiple *= 2
+    return [total for total in range(1, GPU_MILLI + 1) if reached >> total & 1]
 
 
 def _undominated(pods: IntArray, milli: IntArray, cpu: IntArray, earns: IntArray) -> IntArray:

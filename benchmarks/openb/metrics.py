@@ -16,7 +16,7 @@ def bin_members(arrived_milli: IntArray, capacity_milli: int, load: int) -> IntA
     capacity_milli
         Thousandths of a GPU over all nodes.
     load
-        The bin: percent of the capacity, to the nearest whole percent.
+        The bin: percent of the capacity, to the nearest whole percent, halves to the even one.
 
     Returns
     -------
