@@ -55,7 +55,7 @@ _TIME = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt ]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.[0-9]+)?"
     r"([Zz]|[+-][0-9]{2}:[0-9]{2})?"
 )
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 
 _SUFFIX = {
     "n": Decimal("1e-9"),
@@ -116,7 +116,7 @@ def shown(value: object) -> str:
     if isinstance(value, float | Decimal):
         return _short(str(value))
     if isinstance(value, str):
-        return '"' + _short(_CONTROL.sub("\N{REPLACEMENT CHARACTER}", value)) + '"'
+        return '"' + _short(printable(value)) + '"'
     if isinstance(value, dict):
         return "a mapping"
     if isinstance(value, list | tuple):
@@ -124,6 +124,15 @@ def shown(value: object) -> str:
     if isinstance(value, datetime):
         return value.isoformat()
     return f"a {type(value).__name__}"
+
+
+def printable(text: str) -> str:
+    """Text as it may be shown: what a terminal could obey is replaced."""
+    if text.isprintable():
+        return text
+    return "".join(
+        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text
+    )
 
 
 def _short(text: str) -> str:
