@@ -25,9 +25,11 @@ class Mix:
     Attributes
     ----------
     kinds
-        The typical kinds, most frequent first.
+        ``[M]`` the typical kinds.
     weight
-        Their frequencies; sum 1 unless there is no kind.
+        ``[M]`` their frequencies; sum 1 unless there is no kind.
+    whole, shared
+        ``[M]`` whether the kind takes whole GPUs, a share of one; neither: no GPUs.
     """
 
     def __init__(self, problem: CompiledProblem) -> None:
@@ -39,6 +41,8 @@ class Mix:
         typical = int(np.searchsorted(np.cumsum(tasks[order]), TYPICAL_SHARE * total)) + 1
         self.kinds: IntArray = order[:typical]
         self.weight: FloatArray = tasks[self.kinds] / max(1.0, float(tasks[self.kinds].sum()))
+        self.whole: BoolArray = problem.whole_gpus[self.kinds] > 0
+        self.shared: BoolArray = ~self.whole & problem.share_units[self.kinds].any(axis=1)
 
 
 def fragmentation(
@@ -64,28 +68,26 @@ def fragmentation(
         ``[n]`` GPUs.
     """
     gpu_kind = problem.gpu_kind[nodes]
-    with_gpus = gpu_kind >= 0
     capacity = np.ones(len(nodes), dtype=np.int64)
     if len(problem.gpu_kind_capacity):
-        capacity = np.where(with_gpus, problem.gpu_kind_capacity[gpu_kind], 1)
+        capacity = np.where(gpu_kind >= 0, problem.gpu_kind_capacity[gpu_kind], 1)
     in_shares = bins / capacity[:, None]
-    left = np.where(with_gpus, idle + in_shares.sum(axis=1), 0.0)
-    result = np.zeros(len(nodes))
-    for kind, weight in zip(mix.kinds.tolist(), mix.weight.tolist(), strict=True):
-        hosts: BoolArray = problem.eligible[kind, nodes] & (free >= problem.demand[kind]).all(
-            axis=1
-        )
-        if problem.whole_gpus[kind]:
-            hosts &= idle >= problem.whole_gpus[kind]
-            unusable = in_shares.sum(axis=1)
-        elif problem.share_units.shape[1] and problem.share_units[kind].any():
-            units = problem.share_units[kind][gpu_kind]
-            hosts &= (idle > 0) | (bins >= units[:, None]).any(axis=1)
-            unusable = np.where(bins < units[:, None], in_shares, 0.0).sum(axis=1)
-        else:
-            unusable = left  # a task without GPUs uses none of them
-        result += weight * np.where(hosts, unusable, left)
-    return result
+    all_shares = in_shares.sum(axis=1)
+    left = np.where(gpu_kind >= 0, idle + all_shares, 0.0)
+    hosts = problem.eligible[np.ix_(mix.kinds, nodes)]  # [M, n]
+    for resource, amounts in enumerate(problem.demand[mix.kinds].T):
+        hosts = hosts & (free[:, resource] >= amounts[:, None])
+    hosts &= (idle >= problem.whole_gpus[mix.kinds][:, None]) & (mix.whole | mix.shared)[:, None]
+    unusable = np.broadcast_to(all_shares, hosts.shape)
+    if mix.shared.any():
+        units = problem.share_units[mix.kinds[mix.shared]][:, gpu_kind, None]  # [shared, n, 1]
+        too_small = bins < units
+        hosts[mix.shared] &= (idle > 0) | ~too_small.all(axis=2)
+        unusable = unusable.copy()
+        unusable[mix.shared] = np.where(too_small, in_shares, 0.0).sum(axis=2)
+    # A task without GPUs uses none of them: all that is left is lost to it.
+    lost: FloatArray = mix.weight @ np.where(hosts, unusable, left)
+    return lost
 
 
 class _LeastFragmentation:
@@ -112,8 +114,9 @@ class _LeastFragmentation:
                 bins,
             )
         after = fragmentation(problem, self._mix, nodes, free, idle, bins)
-        removed = np.clip(self._now[nodes] - after, -500.0, 500.0)
-        score = np.floor(100.0 / (1.0 + np.exp(-removed)))
+        # Rounded, so that a difference of zero scores 50 whatever the order of summation.
+        removed = np.clip(np.round(self._now[nodes] - after, 9), -500.0, 500.0)
+        score = np.floor(np.round(100.0 / (1.0 + np.exp(-removed)), 9))
         return int(nodes[np.argmax(score)])
 
     def changed(self, occupancy: Occupancy, node: int) -> None:

@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
+from benchmarks.instances import cluster_document
 from placement.compiled.compile import compile_problem
 from placement.compiled.feasibility import plan_faults
 from placement.compiled.problem import EMPTY_PLAN, CompiledProblem, Plan
 from placement.compiled.values import tier_values
 from placement.problem_file import problem_from_document
 from solvers.base import SolveParameters, SolverResult
+from solvers.cp_sat import CpSat
 from solvers.highs import Highs
 from solvers.highs.mip import LARGEST_ACTIVITY, scaled
 from tests.oracle.brute_force import best_plan
@@ -68,6 +70,26 @@ def test_plans_told_on_the_way_fit_and_improve(seed: int) -> None:
     assert all(plan_faults(compiled, plan) == [] for plan, _ in told)
     if told:
         assert tier_values(compiled, told[-1][0]) == tier_values(compiled, result.plan)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "seed"),
+    [(10, 1), (10, 2), (10, 3), *(pytest.param(16, s, marks=pytest.mark.slow) for s in range(9))],
+)
+def test_two_exact_solvers_prove_the_same(nodes: int, seed: int) -> None:
+    """Beyond brute force: two models that share nothing, on clusters as they are."""
+    compiled = compile_problem(problem_from_document(cluster_document(nodes, seed)))
+    by_highs = run(compiled)
+    by_cp_sat = CpSat().solve(compiled, SolveParameters(deadline_s=time.monotonic() + 20))
+    ours, theirs = tier_values(compiled, by_highs.plan), tier_values(compiled, by_cp_sat.plan)
+    both_proven = 0
+    while both_proven < len(compiled.tiers):
+        tier = both_proven
+        if ours[tier] != by_highs.bounds[tier] or theirs[tier] != by_cp_sat.bounds[tier]:
+            break  # below an unproven tier the two may have held different values
+        assert ours[tier] == theirs[tier], compiled.tiers[tier]
+        both_proven += 1
+    assert both_proven >= 1
 
 
 def test_two_units_in_four_hundred_million_decide() -> None:
