@@ -70,7 +70,8 @@ def one_domain_rules(
             level = getattr(stated(group.topology), which)
             if level is not None:
                 rules.append(OneDomain(index, (number,), levels.index(level)))
-    return tuple(dict.fromkeys(rules))
+    # The same requirement twice is one; the same wish of job and group costs twice.
+    return tuple(dict.fromkeys(rules)) if which == "required" else tuple(rules)
 
 
 def spread_rules(
