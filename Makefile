@@ -8,6 +8,7 @@ ENVIRONMENT := command -v "$(PYTHON)" >/dev/null \
 	|| { echo "error: no $(PYTHON); Python 3.11 or newer is needed" >&2; exit 1; }; \
 	"$(PYTHON)" tools/environment.py
 EXAMPLE ?= examples/fifty-servers.yaml
+AGAINST ?= main
 
 .DEFAULT_GOAL := help
 
@@ -62,6 +63,10 @@ protos: protos-setup  ## Generate placement/v1 from protos/
 .PHONY: protos-check
 protos-check: protos-setup  ## Fail when placement/v1 is not what protos/ give
 	@.venv-protos/bin/python tools/generate_protos.py --check
+
+.PHONY: protos-breaking
+protos-breaking: setup  ## Fail when protos/ break what callers of AGAINST (main) send or read
+	@$(BIN)/buf breaking protos --against ".git#branch=$(AGAINST),subdir=protos"
 
 .PHONY: check
 check: lint types layers protos-check test  ## Everything a change must pass
