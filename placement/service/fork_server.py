@@ -21,6 +21,7 @@ import ctypes
 import gc
 import importlib
 import json
+import logging
 import os
 import resource
 import selectors
@@ -30,6 +31,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from placement.service.logs import event, set_up
 from placement.service.solve_child import Entry, run_child
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 
 _MOST_MESSAGE_BYTES = 4096
 _PR_SET_PDEATHSIG = 1
+_LOG = logging.getLogger(__name__)
 _CHILD_NICENESS = 5
 """Children yield to the front, which has deadlines to keep."""
 
@@ -179,7 +182,7 @@ def _load_solvers() -> tuple[str, ...]:
         try:
             registry.make_solver(name)
         except ImportError as error:
-            print(f"solver {name} is left out: {error}", file=sys.stderr)
+            event(_LOG, logging.ERROR, "solver left out", solver=name, error=str(error))
         else:
             loaded.append(name)
     return tuple(loaded)
@@ -192,6 +195,7 @@ def main() -> None:
     parser.add_argument("--entry", required=True, help="module:function that solves")
     parser.add_argument("--preload", action="append", default=[], help="module to import first")
     arguments = parser.parse_args()
+    set_up()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         # A service manager signals every process; the front decides when children end.
         signal.signal(number, signal.SIG_IGN)

@@ -1,7 +1,7 @@
 """The best checked answer of one request, and whether the claims about it hold together."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from placement.answer import Answer
 from placement.check import check_answer
@@ -10,7 +10,17 @@ from placement.problem import Problem
 
 
 class WrongAnswerError(Exception):
-    """An answer that must not reach the caller; the text says why."""
+    """An answer that must not reach the caller; the text says why.
+
+    Attributes
+    ----------
+    rules
+        Names of what is broken, without anything of the request: for logs.
+    """
+
+    def __init__(self, message: str, rules: Sequence[str]) -> None:
+        super().__init__(message)
+        self.rules = tuple(sorted(set(rules)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +40,12 @@ class CheckedAnswer:
     answer: Answer
     values: tuple[TierValue, ...]
     bounds: tuple[int, ...]
+
+    def with_notes(self, notes: Sequence[str]) -> "CheckedAnswer":
+        """The same answer with more notes about the solve."""
+        report = self.answer.solver
+        report = report.model_copy(update={"notes": (*report.notes, *notes)})
+        return replace(self, answer=self.answer.model_copy(update={"solver": report}))
 
     @property
     def merits(self) -> tuple[int, ...]:
@@ -56,7 +72,7 @@ def examine(problem: Problem, answer: Answer) -> CheckedAnswer:
     violations = check_answer(problem, answer)
     if violations:
         shown = "; ".join(str(violation) for violation in violations[:3])
-        raise WrongAnswerError(f"{len(violations)} violations: {shown}")
+        raise WrongAnswerError(shown, [violation.rule.value for violation in violations])
     values = tier_values(problem, answer)
     bounds = tuple(
         round(tier.bound * value.unit) for tier, value in zip(answer.objective, values, strict=True)
@@ -64,7 +80,7 @@ def examine(problem: Problem, answer: Answer) -> CheckedAnswer:
     checked = CheckedAnswer(answer, values, bounds)
     for tier, merit, claim in zip(values, checked.merits, checked.claims, strict=True):
         if merit > claim:
-            raise WrongAnswerError(f"tier {tier.tier} is better than its own bound")
+            raise WrongAnswerError(f"tier {tier.tier} is better than its bound", ["tier-bound"])
     return checked
 
 
@@ -106,7 +122,8 @@ class Incumbent:
             # The tiers above are equal: the bound speaks about the best answer, and is wrong.
             raise WrongAnswerError(
                 f"tier {candidate.values[tier].tier}: bound {candidate.bounds[tier]}, but a "
-                f"checked answer reaches {best.values[tier].value_units}"
+                f"checked answer reaches {best.values[tier].value_units}",
+                ["bound-beaten"],
             )
         else:
             better = candidate.merits[tier] > best.merits[tier]

@@ -73,13 +73,13 @@ async def _serve(config: ServerConfig) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     forks = ForkServer(config.entry, config.solver_modules, config.memory_bytes)
-    await forks.start()
     executor = ThreadPoolExecutor(max_workers=config.concurrent_solves + 1)
+    servicer = PlacementServicer(config, forks, executor)
+    health = health_aio.HealthServicer()
+    server = _grpc_server(config, servicer, health)
+    port = _bind(server, config)
     try:
-        servicer = PlacementServicer(config, forks, executor)
-        health = health_aio.HealthServicer()
-        server = _grpc_server(config, servicer, health)
-        port = _bind(server, config)
+        await forks.start()
         await server.start()
         watcher = asyncio.create_task(_tell_health(forks, health))
         host = f"[{config.host}]" if ":" in config.host else config.host

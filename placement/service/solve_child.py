@@ -2,10 +2,10 @@
 
 import contextlib
 import json
+import logging
 import math
 import socket
 import time
-import traceback
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Protocol
@@ -15,6 +15,8 @@ from placement.faults import InvalidProblemError, UnsupportedProblemError
 from placement.problem import Problem
 from placement.service import codec
 from placement.service.frames import FrameKind, receive_frame, send_frame
+
+_LOG = logging.getLogger(__name__)
 
 OnAnswer = Callable[[Answer], None]
 
@@ -99,8 +101,9 @@ def run_child(connection: socket.socket, entry: Entry) -> int:
         faults = [{"path": fault.path, "message": fault.message} for fault in error.faults]
         return _fail(connection, kind, str(error), faults=faults)
     except Exception as error:
-        traceback.print_exc()
-        return _fail(connection, "error", f"{type(error).__name__}: {error}")
+        # The text stays here: it may say more than a caller should know.
+        _LOG.exception("solve failed")
+        return _fail(connection, "error", f"failed with {type(error).__name__}")
     return 0
 
 

@@ -31,6 +31,9 @@ _LOG = logging.getLogger(__name__)
 _HANDOVER_SHARE = 0.1
 _LONGEST_HANDOVER_S = 2.0
 """Part of the time that is kept for sending and checking the last answer."""
+_LEAST_GRACE_S = 1.0
+_GRACE_SHARE = 0.1
+"""Time beyond its limit after which a solver counts as hung, where the caller has it."""
 _FALLBACK_SHARE = 0.5
 """Part of the time after which a solver without any answer gets company."""
 _REPRODUCIBLE_FACTOR = 20
@@ -72,7 +75,7 @@ class Deadlines:
         if reproducible:
             limit_s *= _REPRODUCIBLE_FACTOR
         # Beyond its limit a solver gets a grace before it counts as hung.
-        hard_s = now_s + limit_s + max(2.0, 0.25 * limit_s)
+        hard_s = now_s + limit_s + _LEAST_GRACE_S + _GRACE_SHARE * limit_s
         if call_end_s is not None:
             hard_s = min(hard_s, call_end_s)
         handover_s = min(_HANDOVER_SHARE * (hard_s - now_s), _LONGEST_HANDOVER_S)
@@ -121,6 +124,7 @@ class Supervisor:
         self._changed = asyncio.Event()
         self._answered = asyncio.Event()
         self._failures: list[str] = []
+        self._cut_short: list[str] = []
         self._refusal: CallError | None = None
 
     async def answers(self) -> AsyncGenerator[tuple[CheckedAnswer, bool], None]:
@@ -148,7 +152,7 @@ class Supervisor:
                     await work
                     if best is None:
                         raise self._failure()
-                    yield best, True
+                    yield best.with_notes(self._notes()), True
                     return
                 if best is not None and best is not sent:
                     sent = best
@@ -157,6 +161,10 @@ class Supervisor:
             work.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await work
+
+    def _notes(self) -> list[str]:
+        """What went otherwise than asked for."""
+        return [*self._failures, *self._cut_short]
 
     def _failure(self) -> CallError:
         if self._refusal is not None:
@@ -170,18 +178,24 @@ class Supervisor:
 
     async def _work(self) -> None:
         """Solve until the result is there, or time is up, or the server shuts down."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(self._task.deadlines.hard_s - time.monotonic()):
-                solve = asyncio.create_task(self._solve())
-                drain = asyncio.create_task(self._answered_while_draining())
-                try:
-                    await asyncio.wait({solve, drain}, return_when=asyncio.FIRST_COMPLETED)
-                    if solve.done():
-                        solve.result()
-                finally:
-                    for one in (solve, drain):
-                        one.cancel()
-                    await asyncio.gather(solve, drain, return_exceptions=True)
+        solve = asyncio.create_task(self._solve())
+        drain = asyncio.create_task(self._answered_while_draining())
+        try:
+            await asyncio.wait(
+                {solve, drain},
+                timeout=max(0.0, self._task.deadlines.hard_s - time.monotonic()),
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+            if solve.done():
+                solve.result()
+            elif drain.done():
+                self._cut_short.append("cut short: the server shuts down")
+            else:
+                self._cut_short.append("cut short: the solver did not stop in time")
+        finally:
+            for one in (solve, drain):
+                one.cancel()
+            await asyncio.gather(solve, drain, return_exceptions=True)
 
     async def _answered_while_draining(self) -> None:
         """Return as soon as the server shuts down and there is an answer."""
@@ -249,26 +263,21 @@ class Supervisor:
         """Check answers as they come; those that newer ones overtook are left out."""
         loop = asyncio.get_running_loop()
         checked: bytes | None = None
-        found: CheckedAnswer | str = ""
         while (taken := await unchecked.get()) is not None:
             data, final = taken
-            if data != checked:
+            if data == checked:
+                continue
+            checked = data
+            try:
                 found = await loop.run_in_executor(
                     self._checkers, _examine, self._task.problem, data
                 )
-                checked = data
-            self._offer(found, final=final)
-
-    def _offer(self, candidate: CheckedAnswer | str, *, final: bool) -> None:
-        try:
-            if isinstance(candidate, str):
-                raise WrongAnswerError(candidate)
-            if self._incumbent.offer(candidate, final=final):
-                self._changed.set()
-                self._answered.set()
-        except WrongAnswerError as error:
-            self._failures.append(f"a wrong answer was dropped: {error}")
-            event(_LOG, logging.ERROR, "wrong answer dropped", problem=str(error))
+                if self._incumbent.offer(found, final=final):
+                    self._changed.set()
+                    self._answered.set()
+            except WrongAnswerError as error:
+                self._failures.append(f"a wrong answer was dropped: {error}")
+                event(_LOG, logging.ERROR, "wrong answer dropped", rules=error.rules)
 
     def _take_error(self, solver: str, payload: bytes) -> None:
         try:
@@ -315,15 +324,23 @@ class _Latest:
         return data
 
 
-def _examine(problem: Problem, data: bytes) -> CheckedAnswer | str:
-    """Check one answer; what is wrong with it as text."""
+def _examine(problem: Problem, data: bytes) -> CheckedAnswer:
+    """Check one answer.
+
+    Raises
+    ------
+    WrongAnswerError
+        It is wrong, or it brings the check to fall.
+    """
     try:
         return examine(problem, codec.answer_from_bytes(data))
-    except (WrongAnswerError, codec.MalformedMessageError) as error:
-        return str(error)
-    except Exception as error:  # the check of an answer by a broken solver must not end the call
-        event(_LOG, logging.ERROR, "check failed", error=repr(error))
-        return f"the check failed: {type(error).__name__}"
+    except WrongAnswerError:
+        raise
+    except codec.MalformedMessageError as error:
+        raise WrongAnswerError(str(error), ["malformed"]) from None
+    except Exception as error:
+        _LOG.exception("check failed")
+        raise WrongAnswerError(f"the check failed ({type(error).__name__})", ["check"]) from error
 
 
 async def _obituary(child: Child) -> str:
