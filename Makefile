@@ -15,7 +15,7 @@ AGAINST ?= main
 .PHONY: help
 help:  ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1|\2/' \
-		| while IFS='|' read -r name text; do printf '  %-14s %s\n' "$$name" "$$text"; done
+		| while IFS='|' read -r name text; do printf '  %-16s %s\n' "$$name" "$$text"; done
 
 .PHONY: setup
 setup:  ## Make .venv hold what the lock files name; nothing to do when it does
