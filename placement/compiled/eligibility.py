@@ -1,6 +1,5 @@
 """Which nodes a task may sit on, and what its soft preferences cost there."""
 
-import re
 from collections.abc import Mapping, Sequence
 
 from placement.cluster import Node, NodeState, Taint, TaintEffect
@@ -14,11 +13,13 @@ from placement.workload import (
 )
 
 
-def version_key(text: str) -> tuple[tuple[int, int, str], ...]:
-    """Order dotted versions: numbers by value, below words; ``12.10`` is after ``12.4``."""
-    parts = re.findall(r"\d+|[A-Za-z]+", text)
-    key = [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts]
-    while key and key[-1] == (0, 0, ""):
+def version_key(text: str) -> tuple[int, ...] | None:
+    """A dotted number as a version, so that 12.10 is after 12.4; None if it is none."""
+    parts = text.split(".")
+    if not all(part.isascii() and part.isdecimal() for part in parts):
+        return None
+    key = [int(part) for part in parts]
+    while key and key[-1] == 0:
         key.pop()
     return tuple(key)
 
@@ -26,7 +27,7 @@ def version_key(text: str) -> tuple[tuple[int, int, str], ...]:
 def selects(selector: Selector, labels: Mapping[str, str]) -> bool:
     """Whether the labels meet the requirement.
 
-    As in Kubernetes, NotIn holds for a node without the label; Gt and Lt do not.
+    As in Kubernetes, NotIn holds for a node without the label; Gt and Lt hold only for versions.
     """
     present = selector.key in labels
     value = labels.get(selector.key, "")
@@ -39,10 +40,11 @@ def selects(selector: Selector, labels: Mapping[str, str]) -> bool:
             return present
         case SelectorOp.DOES_NOT_EXIST:
             return not present
-        case SelectorOp.GT:
-            return present and version_key(value) > version_key(selector.wanted[0])
-        case SelectorOp.LT:
-            return present and version_key(value) < version_key(selector.wanted[0])
+        case SelectorOp.GT | SelectorOp.LT:
+            found, wanted = version_key(value), version_key(selector.wanted[0])
+            if not present or found is None or wanted is None:
+                return False
+            return found > wanted if selector.op is SelectorOp.GT else found < wanted
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:

@@ -42,8 +42,8 @@ class Hint:
         jobs: set[int] = set()
         bundle_of_job = {j: b for b, bundle in enumerate(model.bundles) for j in bundle.jobs}
         for group, node, count in zip(plan.group, plan.node, plan.count, strict=True):
-            item = item_of_job_group[int(group)]
-            variable = model.z[item, model.cells_holding(item, int(node))]
+            place = item_of_job_group[int(group)]
+            variable = model.z[place, model.cells_holding(place, int(node))]
             hint.values[variable.index] += int(count)
             jobs.add(int(model.problem.group_job[group]))
         for job in jobs:
