@@ -128,12 +128,22 @@ class _Origin:
     first: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """A finding and the file it is in; ``line`` if it is known already."""
+
+    part: _Part | None
+    location: Location
+    message: str
+    line: int | None = None
+
+
 class _Whole:
     """The document that several files make, and where each of its parts comes from."""
 
     def __init__(self) -> None:
         self.data: Any = None
-        self.clashes: list[tuple[_Part, Location, str]] = []
+        self.clashes: list[_Placed] = []
         self._parts: list[_Part] = []
         self._origins: dict[Location, list[_Origin]] = {}
 
@@ -141,11 +151,12 @@ class _Whole:
         """Put a file's document together with those before."""
         self._parts.append(part)
         self.clashes += [
-            (part, part.outside(fault.location), fault.message) for fault in part.file.repeated
+            _Placed(part, part.outside(fault.location), fault.message, fault.line)
+            for fault in part.file.repeated
         ]
         if not isinstance(part.data, Mapping):
             message = f"{shown(part.data)} where a mapping with cluster and jobs is expected"
-            self.clashes.append((part, (), message))
+            self.clashes.append(_Placed(part, (), message))
         elif self.data is None:
             self.data = self._merged({}, part.data, (), part)
         else:
@@ -171,7 +182,7 @@ class _Whole:
                 merged[key] = [*known, *value]
             elif value is not None and value != known:
                 other = self._origins[inner][0].part.file.name
-                self.clashes.append((part, inner, f"is given otherwise in {other}"))
+                self.clashes.append(_Placed(part, inner, f"is given otherwise in {other}"))
         return merged
 
     def _origin(self, location: Location) -> tuple[_Part | None, Location]:
@@ -194,19 +205,22 @@ class _Whole:
 
     def placed(self, findings: Sequence[Finding]) -> list[Fault]:
         """Faults with file and line, file by file; at most :data:`MOST_FAULTS`."""
-        places: list[tuple[_Part | None, Location, str]] = [*self.clashes]
-        places += [(*self._origin(location), message) for location, message in findings]
+        places = [*self.clashes]
+        places += [_Placed(*self._origin(place), message) for place, message in findings]
         kept, left = places[:MOST_FAULTS], len(places) - MOST_FAULTS
         faults: list[tuple[int, int, Fault]] = []
         for order, part in enumerate([*self._parts, None]):
-            mine = [(place, message) for owner, place, message in kept if owner is part]
+            mine = [place for place in kept if place.part is part]
             lines: Mapping[Location, int] = {}
             if part is not None and mine:
-                lines = part.file.lines({part.inside(place) for place, _ in mine})
-            for place, message in mine:
-                line = None if part is None else lines.get(part.inside(place))
-                name = None if part is None else part.file.name
-                faults.append((order, line or 0, Fault(format_path(place), message, name, line)))
+                lines = part.file.lines({part.inside(place.location) for place in mine})
+            for place in mine:
+                line, name = place.line, None
+                if part is not None:
+                    line = line or lines.get(part.inside(place.location))
+                    name = part.file.name
+                fault = Fault(format_path(place.location), place.message, name, line)
+                faults.append((order, line or 0, fault))
         ordered = [fault for *_, fault in sorted(faults, key=lambda entry: entry[:2])]
         return ordered + ([Fault("", f"and {left} more")] if left > 0 else [])
 

@@ -230,7 +230,9 @@ def _events(text: str) -> Iterator[Any]:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         said = " ".join(part for part in (error.context, error.problem) if part)
-        line = None if mark is None else mark.line + 1
+        # At the end of the text the mark may be on a line that is not there.
+        last = text.rstrip("\n").count("\n") + 1
+        line = None if mark is None else min(mark.line + 1, last)
         raise TextError(TextFault(f"is not YAML: {said}", line)) from None
     except yaml.YAMLError as error:
         raise TextError(TextFault(f"is not YAML: {str(error)[:200]}", None)) from None

@@ -75,7 +75,7 @@ def _layers(count: int, width: int) -> str:
 @pytest.mark.parametrize(
     ("text", "message", "line"),
     [
-        ("a: [1", "not YAML", 2),
+        ("a: [1", "not YAML", 1),
         ("a: 1\n b: 2", "not YAML", 2),
         ("a: 'b", "not YAML", 1),
         ("a: \x07", "U+0007", 1),
