@@ -26,12 +26,17 @@ class Expression:
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """Domains that a job may use at one level: how many tasks sit there, and whether any does."""
+    """A domain that a job may use at one level, or at the node level the nodes of a cell.
+
+    ``used`` counts how many of ``parts`` (sets of nodes) the job uses, at most ``most``;
+    ``nodes`` is 1 where that is exact.
+    """
 
     cells: list[int]
     used: cp_model.IntVar
     most: int
     nodes: int
+    parts: tuple[tuple[int, ...], ...]
 
 
 class Tiers:
@@ -147,12 +152,12 @@ class Tiers:
         domains = self.used(bundle, items, level)
         if len(domains) == 1 and domains[0].nodes == 1:
             return []
-        terms: list[Term] = [(weight, d.used, d.most) for d in domains]
-        least = sum(int(model.problem.count_min[model.items[i].group]) for i in items)
-        if least:
-            return [*terms, (-weight, model.started[bundle], 1)]
         if not domains:
             return []
+        least = sum(int(model.problem.count_min[model.items[i].group]) for i in items)
+        if least:
+            return [(weight, *self._beyond_first(bundle, items, domains, least))]
+        terms: list[Term] = [(weight, d.used, d.most) for d in domains]
         # A group that may start without any task spans none then, not minus one.
         some = model.model.new_bool_var("")
         tasks = [v for _, v, _ in model.tasks(items, sorted({c for d in domains for c in d.cells}))]
@@ -161,6 +166,35 @@ class Tiers:
             model.model.add(d.used <= d.most * some)
         model.model.add(some <= sum(d.used for d in domains))
         return [*terms, (-weight, some, 1)]
+
+    def _beyond_first(
+        self, bundle: int, items: Sequence[int], domains: Sequence[Used], least: int
+    ) -> tuple[cp_model.IntVar, int]:
+        """Domains used - 1, or 0 if the job waits: its lower bounds are known without search."""
+        model = self.model
+        most = sum(d.most for d in domains) - 1
+        beyond = model.model.new_int_var(0, most, "")
+        start = model.started[bundle]
+        count = sum(d.used for d in domains)
+        model.model.add(beyond >= count - start)
+        # Covering: so many of the roomiest domains are needed at the least.
+        room = sorted((self._room(items, part) for d in domains for part in d.parts), reverse=True)
+        needed = int(np.searchsorted(np.cumsum(room), least)) + 1
+        model.model.add(count >= min(needed, most + 1) * start)
+        if needed > 1:
+            model.model.add(beyond >= (needed - 1) * start)
+        used = [d.used for d in domains]
+        model.derive(beyond, lambda hint: max(0, hint.total(used) - hint.total([start])))
+        return beyond, most
+
+    def _room(self, items: Sequence[int], part: Sequence[int]) -> int:
+        """Most tasks of the items in one domain, each item by itself."""
+        problem, model = self.model.problem, self.model
+        total = 0
+        for i in items:
+            fit = int(problem.fit[model.items[i].kind, list(part)].sum())
+            total += min(fit, int(problem.count_max[model.items[i].group]))
+        return total
 
     def used(self, bundle: int, items: tuple[int, ...], level: int) -> list[Used]:
         """Per domain that the items may use, the number of domains used (0 or 1; nodes: more)."""
@@ -177,7 +211,6 @@ class Tiers:
         for cell in sorted({cell for i in items for cell in model.cells_of[i]}):
             cells_of_domain.setdefault(model.domain_of_cell(cell, level), []).append(cell)
         result: list[Used] = []
-        room_of: list[int] = []
         for _, cells in sorted(cells_of_domain.items()):
             inside = model.tasks(items, cells)
             nodes = sum(len(model.cells[c].nodes) for c in cells)
@@ -191,18 +224,11 @@ class Tiers:
                     model.model.add(z <= most * used)
                 model.model.add(used <= sum(zs))
                 model.model.add(used <= start)
-                result.append(Used(cells, used, 1, 1))
-            room_of.append(sum(most for _, _, most in inside))
-        least = sum(int(problem.count_min[model.items[i].group]) for i in items)
-        if result and all(d.most == 1 for d in result) and least:
-            # Covering cut: so many of the roomiest domains are needed at the least.
-            reach = np.cumsum(sorted(room_of, reverse=True))
-            needed = int(np.searchsorted(reach, least)) + 1
-            if 1 < needed <= len(result):
-                model.model.add(sum(d.used for d in result) >= needed * start)
-            elif needed == 1:
-                model.model.add(sum(d.used for d in result) >= start)
+                result.append(Used(cells, used, 1, 1, (self._nodes(cells),)))
         return result
+
+    def _nodes(self, cells: Sequence[int]) -> tuple[int, ...]:
+        return tuple(node for cell in cells for node in self.model.cells[cell].nodes)
 
     def _nodes_used(self, bundle: int, items: tuple[int, ...], cell: int) -> Used:
         """Nodes used in a cell of several: at least what the roomiest of them make necessary.
@@ -236,7 +262,8 @@ class Tiers:
             return len(members.intersection(hint.plan.node[entries].tolist()))
 
         model.derive(used, count)
-        return Used([cell], used, nodes, nodes)
+        parts = tuple((node,) for node in model.cells[cell].nodes)
+        return Used([cell], used, nodes, nodes, parts)
 
     def _balance(self, level: int) -> Expression:
         terms: list[Term] = []
@@ -270,8 +297,10 @@ class Tiers:
         groups = problem.job_groups[job]
         model.derive(largest, lambda hint: _extreme(hint, groups, level, max))
         model.derive(smallest, lambda hint: _extreme(hint, groups, level, min))
-        weight = int(problem.intensity[job])
-        return [(weight, largest, total), (-weight, smallest, total)]
+        difference = model.model.new_int_var(0, total, "")
+        model.model.add(difference >= largest - smallest)
+        model.derive(difference, lambda hint: hint.total([largest]) - hint.total([smallest]))
+        return [(int(problem.intensity[job]), difference, total)]
 
     def _soft(self) -> Expression:
         problem, model = self.model.problem, self.model
