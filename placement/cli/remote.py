@@ -12,9 +12,6 @@ from placement.client import RequestOptions, ServiceError, StreamedAnswer, solve
 from placement.engine import SolveOptions
 from placement.problem import Problem
 
-PATIENCE_S = 5.0
-"""How long a server that does not answer is tried: it may be starting."""
-
 RETRY_S = 0.25
 
 POLL_S = 0.1
@@ -25,6 +22,7 @@ def solve_there(
     problem: Problem,
     options: SolveOptions,
     *,
+    patience_s: float,
     on_answer: OnAnswer,
     stopped: Callable[[], bool],
 ) -> Answer:
@@ -34,6 +32,8 @@ def solve_there(
     ----------
     server
         ``HOST:PORT``.
+    patience_s
+        How long a server that cannot be reached is tried, seconds: it may be starting.
 
     Raises
     ------
@@ -44,7 +44,10 @@ def solve_there(
     """
     arrived: queue.SimpleQueue[StreamedAnswer | Exception | None] = queue.SimpleQueue()
     reader = threading.Thread(
-        target=_read, args=(arrived, server, problem, options), name="stream", daemon=True
+        target=_read,
+        args=(arrived, server, problem, options, patience_s),
+        name="stream",
+        daemon=True,
     )
     reader.start()
     best: Answer | None = None
@@ -71,6 +74,7 @@ def _read(
     server: str,
     problem: Problem,
     options: SolveOptions,
+    patience_s: float,
 ) -> None:
     """Put every answer into the queue, then the failure, or None at the end."""
     request = RequestOptions(
@@ -80,7 +84,7 @@ def _read(
         workers=options.workers,
         reproducible=options.reproducible,
     )
-    give_up_s = time.monotonic() + PATIENCE_S
+    give_up_s = time.monotonic() + patience_s
     try:
         while True:
             heard = False

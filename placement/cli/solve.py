@@ -13,6 +13,7 @@ from placement.cli.failures import CommandError, ExitStatus, complain
 
 if TYPE_CHECKING:
     from placement.answer import Answer
+    from placement.cli.watch import SolveNow
     from placement.engine import SolveOptions
     from placement.problem import Problem
 
@@ -86,6 +87,9 @@ def solve(
         str | None,
         typer.Option(metavar="HOST:PORT", help="Solve on this server (see placement serve)."),
     ] = None,
+    server_wait: Annotated[
+        str, typer.Option(metavar="TIME", help="How long to try a server that is not there.")
+    ] = "5s",
 ) -> None:
     """Decide which pending jobs start now, and where.
 
@@ -95,7 +99,10 @@ def solve(
         raise typer.BadParameter("only with --format table", param_hint="--compare")
     if output is not None and not Path(output).absolute().parent.is_dir():
         raise typer.BadParameter(f"{output}: no such directory", param_hint="--output")
-    limit_ms = None if time_limit is None else _milliseconds(time_limit)
+    limit_ms = None if time_limit is None else _milliseconds(time_limit, "--time-limit")
+    if limit_ms == 0:
+        raise typer.BadParameter("0 leaves no time to solve in", param_hint="--time-limit")
+    patience_ms = _milliseconds(server_wait, "--server-wait")
     the_problem = read_problem(problem or [], cluster, jobs, policy, supported_only=server is None)
     for name, hint in ((solver, "--solver"), (compare, "--compare")):
         if name is not None and server is None:
@@ -112,25 +119,26 @@ def solve(
             reproducible=reproducible,
         )
 
-    answer = _solved(the_problem, options(solver), server)
+    def solved(name: str) -> "Answer":
+        if server is None:
+            return _solved_here(the_problem, options(name))
+        return _solved_there(server, patience_ms / 1000, the_problem, options(name))
+
+    answer = solved(solver)
     _print_answer(the_problem, answer, format_)
     if output is not None:
         _save(answer, Path(output))
     if compare is not None:
-        other = _solved(the_problem, options(compare), server)
-        _print_comparison(the_problem, answer, other)
+        _print_comparison(the_problem, answer, solved(compare))
 
 
-def _milliseconds(text: str) -> int:
+def _milliseconds(text: str, option: str) -> int:
     from placement.quantities import parse_milliseconds
 
     try:
-        limit_ms = parse_milliseconds(text)
+        return parse_milliseconds(text)
     except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="--time-limit") from None
-    if limit_ms == 0:
-        raise typer.BadParameter("0 leaves no time to solve in", param_hint="--time-limit")
-    return limit_ms
+        raise typer.BadParameter(str(error), param_hint=option) from None
 
 
 def _check_solver(name: str, hint: str) -> None:
@@ -141,22 +149,38 @@ def _check_solver(name: str, hint: str) -> None:
         raise typer.BadParameter(f"no solver {name!r}; there are {known}", param_hint=hint)
 
 
-def _solved(problem: "Problem", options: "SolveOptions", server: str | None) -> "Answer":
-    from placement.cli.watch import OnAnswer, watch
+def _solved_here(problem: "Problem", options: "SolveOptions") -> "Answer":
+    from placement.cli.watch import OnAnswer
+    from placement.engine import solve as solve_here
+    from solvers.registry import make_solver
 
-    solve_now: Callable[[OnAnswer, Callable[[], bool]], Answer]
-    if server is None:
-        from placement.engine import solve as solve_here
+    # Imports what the solver needs now: seconds of import are no seconds of solving.
+    make_solver(options.solver)
 
-        def solve_now(on_answer: OnAnswer, stopped: Callable[[], bool]) -> "Answer":
-            return solve_here(problem, options, on_answer=on_answer, stopped=stopped)
-    else:
-        from placement.cli.remote import solve_there
+    def solve_now(on_answer: OnAnswer, stopped: Callable[[], bool]) -> "Answer":
+        return solve_here(problem, options, on_answer=on_answer, stopped=stopped)
 
-        def solve_now(on_answer: OnAnswer, stopped: Callable[[], bool]) -> "Answer":
-            return solve_there(server, problem, options, on_answer=on_answer, stopped=stopped)
+    return _watched(solve_now, f"solving with {options.solver}")
 
-    watched = watch(solve_now, f"solving with {options.solver}")
+
+def _solved_there(
+    server: str, patience_s: float, problem: "Problem", options: "SolveOptions"
+) -> "Answer":
+    from placement.cli.remote import solve_there
+    from placement.cli.watch import OnAnswer
+
+    def solve_now(on_answer: OnAnswer, stopped: Callable[[], bool]) -> "Answer":
+        return solve_there(
+            server, problem, options, patience_s=patience_s, on_answer=on_answer, stopped=stopped
+        )
+
+    return _watched(solve_now, f"solving with {options.solver} on {server}")
+
+
+def _watched(solve_now: "SolveNow", what: str) -> "Answer":
+    from placement.cli.watch import watch
+
+    watched = watch(solve_now, what)
     if watched.interrupted:
         complain("placement: interrupted; this is the best answer so far")
     return watched.answer

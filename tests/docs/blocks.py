@@ -8,7 +8,8 @@
 ``python``
     A program; ``>>>`` blocks are doctests.
 
-``make`` only shows what it would do. The port 50551 is replaced by a free one.
+``make`` only shows what it would do. The port 50551 is replaced by a free one; a Python program
+that names it finds a server there.
 """
 
 import re
@@ -18,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _FENCE = re.compile(r"^```(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+PORT = "50551"
 
 RUNNABLE = ("sh", "console", "python")
 
@@ -65,7 +68,12 @@ def sessions(text: str) -> list[Session]:
 def script(commands: str, port: int) -> str:
     """A bash script of these commands that stops at the first failure."""
     dry = re.sub(r"^make\b", "make -n", commands, flags=re.MULTILINE)
-    return "set -euo pipefail\n" + dry.replace("50551", str(port))
+    return "set -euo pipefail\n" + with_port(dry, port)
+
+
+def with_port(text: str, port: int) -> str:
+    """The text with this port in place of the documents' one."""
+    return text.replace(PORT, str(port))
 
 
 def free_port() -> int:

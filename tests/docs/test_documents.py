@@ -5,12 +5,15 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.cli.command import ROOT, environment
 from tests.docs.blocks import (
+    PORT,
     RUNNABLE,
     Block,
     blocks,
@@ -19,6 +22,7 @@ from tests.docs.blocks import (
     matches,
     script,
     sessions,
+    with_port,
 )
 
 DOCUMENTS = (
@@ -45,6 +49,38 @@ def shell(commands: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@contextmanager
+def server() -> Iterator[int]:
+    """A server of its own on a free port, which it yields."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "placement", "serve", "--port", "0"],
+        cwd=ROOT,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        yield int(process.stdout.readline().rpartition(":")[2])
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+
+
+def program(source: str) -> subprocess.CompletedProcess[str]:
+    """Run a Python program of a document."""
+    return subprocess.run(
+        [sys.executable, "-c", source],
+        cwd=ROOT,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.name)
 def test_block_runs(block: Block, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests one block of a document."""
@@ -57,18 +93,21 @@ def test_block_runs(block: Block, monkeypatch: pytest.MonkeyPatch) -> None:
             assert matches(session.output, done.stdout), (
                 f"{block.name}: `{session.command}` prints\n{comparable(done.stdout)}"
             )
-    else:
+    elif ">>>" in block.text:
         monkeypatch.chdir(ROOT)
-        source = block.text.replace("50551", str(free_port()))
-        if ">>>" in source:
-            test = doctest.DocTestParser().get_doctest(
-                source, {}, block.name, str(block.path), block.line
-            )
-            results = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test)
-            assert results.attempted
-            assert results.failed == 0
-        else:
-            exec(compile(source, block.name, "exec"), {"__name__": "__main__"})
+        test = doctest.DocTestParser().get_doctest(
+            block.text, {}, block.name, str(block.path), block.line
+        )
+        results = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test)
+        assert results.attempted
+        assert results.failed == 0
+    elif PORT in block.text:
+        with server() as port:
+            done = program(with_port(block.text, port))
+        assert done.returncode == 0, done.stderr
+    else:
+        done = program(block.text)
+        assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
