@@ -32,10 +32,12 @@ class PlacementServiceStub:
     call is a time limit too: the best checked answer arrives before it. Errors carry
     google.rpc.ErrorInfo with a reason of the domain `placement-engine`:
 
+    - INVALID_ARGUMENT, MALFORMED_REQUEST: the bytes are no request;
     - INVALID_ARGUMENT, INVALID_PROBLEM or UNSUPPORTED_FIELD, with google.rpc.BadRequest naming
     every field;
     - DEADLINE_EXCEEDED, NO_ANSWER_IN_TIME: the time was too short for any checked answer;
-    - RESOURCE_EXHAUSTED: too many calls at once, or a message over the server's limit;
+    - RESOURCE_EXHAUSTED: too many calls at once, or a request (without ErrorInfo) or an answer
+    (ANSWER_TOO_LARGE) over the server's limit;
     - UNAVAILABLE, SHUTTING_DOWN: ask another server;
     - INTERNAL, SOLVER_FAILED: the solver and its fallback failed, no answer passed the check.
 
@@ -67,10 +69,12 @@ class PlacementServiceServicer:
     call is a time limit too: the best checked answer arrives before it. Errors carry
     google.rpc.ErrorInfo with a reason of the domain `placement-engine`:
 
+    - INVALID_ARGUMENT, MALFORMED_REQUEST: the bytes are no request;
     - INVALID_ARGUMENT, INVALID_PROBLEM or UNSUPPORTED_FIELD, with google.rpc.BadRequest naming
     every field;
     - DEADLINE_EXCEEDED, NO_ANSWER_IN_TIME: the time was too short for any checked answer;
-    - RESOURCE_EXHAUSTED: too many calls at once, or a message over the server's limit;
+    - RESOURCE_EXHAUSTED: too many calls at once, or a request (without ErrorInfo) or an answer
+    (ANSWER_TOO_LARGE) over the server's limit;
     - UNAVAILABLE, SHUTTING_DOWN: ask another server;
     - INTERNAL, SOLVER_FAILED: the solver and its fallback failed, no answer passed the check.
 
@@ -120,10 +124,12 @@ class PlacementService:
     call is a time limit too: the best checked answer arrives before it. Errors carry
     google.rpc.ErrorInfo with a reason of the domain `placement-engine`:
 
+    - INVALID_ARGUMENT, MALFORMED_REQUEST: the bytes are no request;
     - INVALID_ARGUMENT, INVALID_PROBLEM or UNSUPPORTED_FIELD, with google.rpc.BadRequest naming
     every field;
     - DEADLINE_EXCEEDED, NO_ANSWER_IN_TIME: the time was too short for any checked answer;
-    - RESOURCE_EXHAUSTED: too many calls at once, or a message over the server's limit;
+    - RESOURCE_EXHAUSTED: too many calls at once, or a request (without ErrorInfo) or an answer
+    (ANSWER_TOO_LARGE) over the server's limit;
     - UNAVAILABLE, SHUTTING_DOWN: ask another server;
     - INTERNAL, SOLVER_FAILED: the solver and its fallback failed, no answer passed the check.
 

@@ -23,3 +23,6 @@ def server() -> Iterator[Server]:
         yield one
         assert one.stop() == 0
         assert one.pids() == set()
+        # Nothing that the tests did was a surprise to the server itself.
+        surprises = {"call failed", "check failed"}
+        assert [line for line in one.log if line["event"] in surprises] == []
