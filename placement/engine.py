@@ -27,7 +27,7 @@ from placement.objective import fragmentation_report
 from placement.problem import Problem
 from placement.support import unsupported_faults
 from placement.waiting import WaitingReasons
-from solvers.base import SolveParameters
+from solvers.base import SolveParameters, SolverResult
 from solvers.bounds import trivial_bounds
 from solvers.registry import BASELINES, make_solver, solver_names
 
@@ -138,12 +138,13 @@ class _Solve:
             self._consider(floor, nothing, {}, ())
         # Loading a solver takes time: not before there is an answer.
         self._solver = make_solver(self._options.solver)
-        result = self._solver.solve(
-            self._compiled,
-            self._parameters(),
-            incumbent=floor,
-            on_plan=self._on_plan,
-        )
+        try:
+            result = self._solver.solve(
+                self._compiled, self._parameters(), incumbent=floor, on_plan=self._on_plan
+            )
+        except Exception as error:  # a solver's fault costs its own plan, never the answer
+            self._reject(f"{self._options.solver} failed: {type(error).__name__}: {error}")
+            result = SolverResult(plan=self._best_plan or EMPTY_PLAN, bounds=nothing)
         self._consider(result.plan, result.bounds, result.counts, result.notes, final=True)
         if self._best is None:
             self._consider(EMPTY_PLAN, nothing, {}, (), final=True)

@@ -159,6 +159,10 @@ def _add_network(model: CountingModel) -> None:
     out of the cell's row, so it is set wherever it may be.
     """
     problem = model.problem
+    asked = problem.network[problem.network > 0]
+    if not len(asked):
+        return
+    unit = int(np.gcd.reduce(asked))
     per_cell: dict[int, list[Term]] = {cell: [] for cell in range(len(model.cells))}
     for bundle, items in enumerate(model.items_of):
         job = model.bundles[bundle].first
@@ -171,20 +175,22 @@ def _add_network(model: CountingModel) -> None:
             here = [i for i in networked if (i, cell) in model.z]
             row = per_cell[cell]
             for i in here:
-                bandwidth = int(problem.network[model.items[i].kind])
+                bandwidth = int(problem.network[model.items[i].kind]) // unit
                 row.append((bandwidth, model.z[i, cell], model.z_most[i, cell]))
-            relief = _relief(model, bundle, cell, here)
+            relief = _relief(model, bundle, cell, here, unit)
             if relief is not None:
                 row.append(relief)
     for cell in per_cell:
         row = [term for part in model.covered[cell] for term in per_cell[part]]
-        limit = int(problem.network_free[list(model.cells[cell].nodes)].sum())
+        limit = int((problem.network_free[list(model.cells[cell].nodes)] // unit).sum())
         if sum(c * most for c, _, most in row if c > 0) > limit:
             model.add_at_most(row, limit)
 
 
-def _relief(model: CountingModel, bundle: int, cell: int, here: Sequence[int]) -> Term | None:
-    """Bandwidth not used because the whole job sits on one node of the cell."""
+def _relief(
+    model: CountingModel, bundle: int, cell: int, here: Sequence[int], unit: int
+) -> Term | None:
+    """Bandwidth, in units, not used because the whole job sits on one node of the cell."""
     problem = model.problem
     items = model.items_of[bundle]
     for i in items:
@@ -213,7 +219,7 @@ def _relief(model: CountingModel, bundle: int, cell: int, here: Sequence[int]) -
             largest_here = int(model.fits(model.items[i].kind, cell).max())
             if largest_here < model.z_most[i, cell]:
                 model.model.add(model.z[i, cell] <= largest_here).only_enforce_if(wholly)
-    amounts = [(int(problem.network[model.items[i].kind]), model.z[i, cell]) for i in here]
+    amounts = [(int(problem.network[model.items[i].kind]) // unit, model.z[i, cell]) for i in here]
     largest = sum(
         bandwidth * min(model.z_most[i, cell], int(model.fits(model.items[i].kind, cell).max()))
         for (bandwidth, _), i in zip(amounts, here, strict=True)

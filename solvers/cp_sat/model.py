@@ -15,7 +15,7 @@ from placement.compiled.problem import CompiledProblem, IntArray, Plan
 from solvers.cp_sat.bundles import Bundle, canonical, twins
 from solvers.cp_sat.cells import Cell
 from solvers.cp_sat.hints import Hint
-from solvers.cp_sat.rows import Term, add_at_most
+from solvers.cp_sat.rows import Part, Term, add_at_most
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +194,12 @@ class CountingModel:
 
     def add_at_most(self, terms: Sequence[Term], limit: int) -> None:
         """See :func:`solvers.cp_sat.rows.add_at_most`."""
-        add_at_most(self.model, terms, limit)
+        for part in add_at_most(self.model, terms, limit):
+            self.derive(part.variable, _sum_of(part))
+
+    def add_at_least(self, terms: Sequence[Term], limit: int) -> None:
+        """See :func:`solvers.cp_sat.rows.add_at_least`."""
+        self.add_at_most([(-c, v, most) for c, v, most in terms], -limit)
 
     def size(self) -> dict[str, int]:
         """Variables and constraints so far."""
@@ -202,3 +207,7 @@ class CountingModel:
             "variables": len(self.model.proto.variables),
             "constraints": len(self.model.proto.constraints),
         }
+
+
+def _sum_of(part: Part) -> Callable[[Hint], int]:
+    return lambda hint: sum(c * hint.total([v]) for c, v, _ in part.terms)

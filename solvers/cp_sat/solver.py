@@ -19,7 +19,6 @@ from solvers.cp_sat.cells import (
 )
 from solvers.cp_sat.model import CountingModel
 from solvers.cp_sat.realise import Counts, realise
-from solvers.cp_sat.rows import add_at_least, add_at_most
 from solvers.cp_sat.rules import add_required, add_spread
 from solvers.cp_sat.stage import run_stage
 from solvers.cp_sat.tiers import Tiers
@@ -207,9 +206,9 @@ class _Search:
         expression = self.tiers.expression(tier)
         limit = self.values[index] - expression.constant
         if tier.maximise:
-            add_at_least(self.model.model, expression.terms, limit)
+            self.model.add_at_least(expression.terms, limit)
         else:
-            add_at_most(self.model.model, expression.terms, limit)
+            self.model.add_at_most(expression.terms, limit)
 
     # -- refinement -------------------------------------------------------------------------
 

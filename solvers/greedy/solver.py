@@ -1,5 +1,6 @@
 """Greedy: job by job in several orders, the best of them kept."""
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -66,7 +67,9 @@ class Greedy:
         for order in self._orders:
             if tried and parameters.remaining_s() <= 0:
                 break
-            plan = construct(problem, order, parameters)
+            # The first order is the floor under every answer: it is never cut short.
+            limits = parameters if tried else SolveParameters(deadline_s=math.inf)
+            plan = construct(problem, order, limits)
             tried += 1
             if plan_faults(problem, plan):
                 continue
