@@ -71,7 +71,8 @@ def fragmentation(
     capacity = np.ones(len(nodes), dtype=np.int64)
     if len(problem.gpu_kind_capacity):
         capacity = np.where(gpu_kind >= 0, problem.gpu_kind_capacity[gpu_kind], 1)
-    in_shares = bins / capacity[:, None]
+    # No units at all: a kind of which no request can take a share.
+    in_shares = bins / np.maximum(capacity, 1)[:, None]
     all_shares = in_shares.sum(axis=1)
     left = np.where(gpu_kind >= 0, idle + all_shares, 0.0)
     hosts = problem.eligible[np.ix_(mix.kinds, nodes)]  # [M, n]
