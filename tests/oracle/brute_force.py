@@ -360,14 +360,14 @@ class _Room:
                 else:
                     whole[node] += group.whole_gpu_count * count
         for node in range(len(self.problem.nodes)):
+            if node not in used:
+                yield self.free[node], self.idle[node]
+                continue
             left = {
                 name: self.free[node].get(name, 0) - used[node][name]
                 for name in self.free[node].keys() | used[node].keys()
             }
             idle = self.idle[node] - whole[node]
-            if node not in used:
-                yield left, idle
-                continue
             if node in bad or idle < 0 or min(left.values()) < 0:
                 yield None
                 continue

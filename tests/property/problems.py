@@ -18,7 +18,8 @@ NOW = "2026-11-30T12:00:00Z"
 
 def _maybe(draw: st.DrawFn, chance: int, strategy: st.SearchStrategy[Any]) -> Any:
     """A value in one of ``chance`` cases, else None."""
-    return draw(strategy) if draw(st.integers(1, chance)) == 1 else None
+    # The last number, not the first: problems shrink to those without the feature.
+    return draw(strategy) if draw(st.integers(1, chance)) == chance else None
 
 
 def _without_none(document: Document) -> Document:
@@ -69,19 +70,19 @@ selectors = st.one_of(
 @st.composite
 def _shape(draw: st.DrawFn) -> Document:
     gpus = None
-    if draw(st.integers(1, 4)) > 1:
+    if draw(st.integers(1, 5)) > 1:
         gpus = _without_none(
             {
                 "model": draw(st.sampled_from(MODELS)),
                 "memory": draw(st.sampled_from([None, 8 * GIB, 16 * GIB, 16 * GIB])),
-                "count": draw(st.integers(1, 4)),
+                "count": draw(st.integers(2, 4)),
             }
         )
     return _without_none(
         {
-            "cpu": draw(st.integers(1, 4)),
-            "memory": draw(st.integers(2, 8)) * GIB,
-            "nvme": _maybe(draw, 3, st.just(2 * GIB)),
+            "cpu": draw(st.integers(2, 6)),
+            "memory": draw(st.integers(4, 9)) * GIB,
+            "nvme": _maybe(draw, 2, st.just(2 * GIB)),
             "network": _maybe(draw, 2, st.sampled_from([10, 20])),
             "slots": _maybe(draw, 4, st.integers(1, 4)),
             "resources": _maybe(draw, 5, st.just({"fpga": 2})),
@@ -95,11 +96,12 @@ def _shape(draw: st.DrawFn) -> Document:
 def _node(draw: st.DrawFn, name: str, shapes: Document, levels: list[str]) -> Document:
     shape = draw(st.sampled_from(sorted(shapes)))
     domain = None
-    if levels and draw(st.integers(1, 6)) > 1:
+    if levels and draw(st.integers(1, 8)) < 8:
         parts = [draw(st.sampled_from(["x", "y"])) for _ in levels]
-        domain = "/".join(parts[: draw(st.integers(1, len(levels)))])
+        short = draw(st.integers(1, 6)) == 6
+        domain = "/".join(parts[:1] if short else parts)
     unhealthy = None
-    if "gpus" in shapes[shape] and draw(st.integers(1, 6)) == 1:
+    if "gpus" in shapes[shape] and draw(st.integers(1, 8)) == 8:
         unhealthy = [draw(st.integers(0, shapes[shape]["gpus"]["count"] - 1))]
     return _without_none(
         {
@@ -109,8 +111,8 @@ def _node(draw: st.DrawFn, name: str, shapes: Document, levels: list[str]) -> Do
             "state": _maybe(draw, 12, st.sampled_from(["cordoned", "draining", "down"])),
             "unhealthy_gpus": unhealthy,
             "labels": _maybe(draw, 4, st.fixed_dictionaries({"v": st.sampled_from(VERSIONS)})),
-            "taints": _maybe(draw, 6, st.lists(taints, min_size=1, max_size=1)),
-            "maintenance": _maybe(draw, 8, st.lists(windows, min_size=1, max_size=1)),
+            "taints": _maybe(draw, 8, st.lists(taints, min_size=1, max_size=1)),
+            "maintenance": _maybe(draw, 10, st.lists(windows, min_size=1, max_size=1)),
         }
     )
 
@@ -132,19 +134,41 @@ def _running(draw: st.DrawFn, number: int, nodes: list[Document], shapes: Docume
                     task["gpus"] = draw(st.sampled_from([0.3, 0.5, 0.6]))
                 case "bytes" if "memory" in gpus:
                     task["gpu_memory"] = draw(st.sampled_from([3, 4, 6])) * GIB
-            if ("gpus" in task or "gpu_memory" in task) and draw(st.booleans()):
-                count = task["gpus"] if isinstance(task.get("gpus"), int) else 1
-                every = list(range(gpus["count"]))
-                task["devices"] = sorted(draw(st.permutations(every))[:count])
         tasks.append(task)
     return {"job": f"run{number}", "tasks": tasks}
+
+
+@st.composite
+def _with_devices(
+    draw: st.DrawFn, running: list[Document], nodes: list[Document], shapes: Document
+) -> list[Document]:
+    """Name devices for some of the tasks, so that no GPU is held twice."""
+    count = {node["name"]: shapes[node["shape"]].get("gpus", {}).get("count", 0) for node in nodes}
+    whole: dict[str, set[int]] = {name: set() for name in count}
+    shared: dict[str, set[int]] = {name: set() for name in count}
+    for task in (task for job in running for task in job["tasks"]):
+        name = task["node"]
+        if not ("gpus" in task or "gpu_memory" in task) or draw(st.booleans()):
+            continue
+        open_gpus = [gpu for gpu in range(count[name]) if gpu not in whole[name]]
+        if isinstance(task.get("gpus"), int):
+            open_gpus = [gpu for gpu in open_gpus if gpu not in shared[name]]
+            if len(open_gpus) >= task["gpus"]:
+                chosen = draw(st.permutations(open_gpus))[: task["gpus"]]
+                task["devices"] = sorted(chosen)
+                whole[name].update(chosen)
+        elif open_gpus:
+            chosen = draw(st.sampled_from(open_gpus))
+            shared[name].add(chosen)
+            task["devices"] = [chosen]
+    return running
 
 
 @st.composite
 def _group(draw: st.DrawFn, name: str, levels: list[str], most: int) -> Document:
     least = draw(st.integers(1, most))
     count: object = least
-    if draw(st.integers(1, 4)) == 1:
+    if draw(st.integers(1, 4)) == 4:
         count = {"min": draw(st.integers(0, least)), "max": least}
     group: Document = {
         "name": name,
@@ -152,12 +176,12 @@ def _group(draw: st.DrawFn, name: str, levels: list[str], most: int) -> Document
         "cpu": draw(st.sampled_from([0, 1, 1, 2, "500m"])),
         "memory": draw(st.sampled_from([1, 1, 2, 3])) * GIB,
         "network": _maybe(draw, 4, st.sampled_from([5, 10])),
-        "nvme": _maybe(draw, 10, st.just(GIB)),
-        "resources": _maybe(draw, 12, st.just({"fpga": 1})),
+        "nvme": _maybe(draw, 12, st.just(GIB)),
+        "resources": _maybe(draw, 15, st.just({"fpga": 1})),
     }
     match draw(st.sampled_from(["none", "whole", "whole", "share", "bytes"])):
         case "whole":
-            group["gpus"] = draw(st.sampled_from([1, 1, 2, 3]))
+            group["gpus"] = draw(st.sampled_from([1, 1, 2]))
         case "share":
             group["gpus"] = draw(st.sampled_from([0.3, 0.5, 0.7]))
         case "bytes":
@@ -173,7 +197,7 @@ def _group(draw: st.DrawFn, name: str, levels: list[str], most: int) -> Document
             ),
         )
     every = [*levels, "node"]
-    group["topology"] = _maybe(draw, 6, _topology(every))
+    group["topology"] = _maybe(draw, 8, _topology(every))
     group["spread"] = _maybe(
         draw,
         5,
@@ -182,7 +206,7 @@ def _group(draw: st.DrawFn, name: str, levels: list[str], most: int) -> Document
         )
         | st.fixed_dictionaries({"level": st.sampled_from(every), "skew": st.integers(1, 2)}),
     )
-    group["selector"] = _maybe(draw, 8, st.lists(selectors, min_size=1, max_size=2))
+    group["selector"] = _maybe(draw, 12, st.lists(selectors, min_size=1, max_size=2))
     group["tolerations"] = _maybe(draw, 5, st.lists(tolerations, min_size=1, max_size=1))
     group["prefer"] = _maybe(
         draw,
@@ -208,6 +232,11 @@ def _topology(levels: list[str]) -> st.SearchStrategy[Document]:
 def _job(draw: st.DrawFn, number: int, levels: list[str]) -> Document:
     groups = draw(st.sampled_from([1, 1, 1, 2]))
     topology = _maybe(draw, 3, st.one_of(_topology([*levels, "node"]), st.just("unconstrained")))
+    tasks = [
+        draw(_group(f"g{index}", levels, most=3 if groups == 1 else 2)) for index in range(groups)
+    ]
+    if all(isinstance(task["count"], dict) and task["count"]["min"] == 0 for task in tasks):
+        tasks[0]["count"]["min"] = 1
     return _without_none(
         {
             "name": f"job{number}",
@@ -216,10 +245,7 @@ def _job(draw: st.DrawFn, number: int, levels: list[str]) -> Document:
             "duration": _maybe(draw, 2, st.sampled_from(["30m", "90m"])),
             "intensity": _maybe(draw, 6, st.sampled_from([0.5, 2])),
             "topology": topology,
-            "tasks": [
-                draw(_group(f"g{index}", levels, most=3 if groups == 1 else 2))
-                for index in range(groups)
-            ],
+            "tasks": tasks,
         }
     )
 
@@ -244,16 +270,16 @@ def documents(draw: st.DrawFn) -> Document:
     """A problem document."""
     levels = draw(st.sampled_from([[], ["rack"], ["zone", "rack"]]))
     shapes = {f"s{index}": draw(_shape()) for index in range(draw(st.integers(1, 2)))}
-    nodes = [draw(_node(f"n{index}", shapes, levels)) for index in range(draw(st.integers(1, 4)))]
+    nodes = [draw(_node(f"n{index}", shapes, levels)) for index in range(draw(st.integers(2, 4)))]
     running = [draw(_running(index, nodes, shapes)) for index in range(draw(st.integers(0, 2)))]
-    jobs = [draw(_job(index, levels)) for index in range(draw(st.integers(1, 4)))]
+    running = draw(_with_devices(running, nodes, shapes))
+    jobs = [draw(_job(index, levels)) for index in range(draw(st.integers(2, 4)))]
     for job in jobs:
         for group in job["tasks"]:
-            near = _maybe(draw, 10, st.sampled_from([*levels, "node"]))
+            near = _maybe(draw, 10, st.sampled_from(_all_domains(nodes, levels)))
             if near is not None:
-                group["near"] = [
-                    {"level": near, "domains": [_some_domain(draw, near, nodes, levels)]}
-                ]
+                weight = draw(st.sampled_from([0.5, 1, 2]))
+                group["near"] = [{"level": near[0], "domains": [near[1]], "weight": weight}]
     policy: Document = {"value": draw(st.sampled_from(["share", "share", "gpus"]))}
     if draw(st.booleans()):
         policy["fragmentation"] = {"target": draw(st.lists(_target(levels), max_size=3))}
@@ -265,11 +291,9 @@ def documents(draw: st.DrawFn) -> Document:
     }
 
 
-def _some_domain(draw: st.DrawFn, level: str, nodes: list[Document], levels: list[str]) -> str:
-    """A domain of the level that exists; of the node level if no node is in one."""
-    if level == "node":
-        return str(draw(st.sampled_from(nodes))["name"])
-    depth = levels.index(level) + 1
-    paths = [node["domain"].split("/") for node in nodes if "domain" in node]
-    found = sorted({"/".join(path[:depth]) for path in paths if len(path) >= depth})
-    return draw(st.sampled_from(found)) if found else "/".join(["x"] * depth)
+def _all_domains(nodes: list[Document], levels: list[str]) -> list[tuple[str, str]]:
+    """(level, path) of every domain that has a node, nodes included."""
+    found = {("node", node["name"]) for node in nodes}
+    for path in (node["domain"].split("/") for node in nodes if "domain" in node):
+        found.update((levels[depth], "/".join(path[: depth + 1])) for depth in range(len(path)))
+    return sorted(found)
