@@ -61,9 +61,10 @@ def share_work(job: Job, totals: Mapping[str, int], largest_gpu_memory_bytes: in
     total = totals[dominant]
     amounts = [request(g, dominant, largest_gpu_memory_bytes) for g in job.tasks]
     base = sum(g.count.min * amount for g, amount in zip(job.tasks, amounts, strict=True))
+    # More than the whole cluster can never start: any small number will do for it.
     return JobWork(
-        base=max(1, base * WORK_UNIT // total),
-        per_task=tuple(max(1, amount * WORK_UNIT // total) for amount in amounts),
+        base=max(1, min(base, total) * WORK_UNIT // total),
+        per_task=tuple(max(1, min(amount, total) * WORK_UNIT // total) for amount in amounts),
     )
 
 

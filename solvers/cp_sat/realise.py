@@ -1,6 +1,6 @@
 """From counts per cell to a plan: pack every cell onto its nodes, and fill what is left."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -119,47 +119,77 @@ def _place_job(
     parts: Sequence[Part],
     failed: set[int],
 ) -> Entries | None:
-    mark = placer.occupancy.mark()
-    used = {cell for _, cell, _ in parts}
-    if len(used) == 1:
-        (cell,) = used
-        if cells[cell].parts:
-            counts = dict.fromkeys(problem.job_groups[job], 0)
-            counts.update({group: count for group, _, count in parts})
-            whole = placer.place(job, counts, np.array(cells[cell].nodes, dtype=np.int64))
-            if whole is not None:
-                return whole
-        entries = _on_one_node(problem, placer, cells[cell], parts)
+    """Place all parts of a job, or none; cells that do not hold their part are added to failed.
+
+    Together on few nodes first, for locality; or, packing tightly, task by task first.
+    """
+    node_level = len(problem.level_names) - 1
+    one_node = any(rule.job == job and rule.level == node_level for rule in problem.required)
+    short: set[int] = set()
+    ways: list[Callable[[], Entries | None]] = [
+        lambda: _together(problem, placer, cells, job, parts)
+    ]
+    if not one_node or all(cells[cell].single for _, cell, _ in parts):
+        ways.insert(
+            0 if placer.tight else 1, lambda: _across(problem, placer, cells, job, parts, short)
+        )
+    for way in ways:
+        mark = placer.occupancy.mark()
+        entries = way()
         if entries is not None:
             return entries
+        placer.occupancy.undo(mark)
+    failed.update(short or {cell for _, cell, _ in parts})
+    return None
+
+
+def _together(
+    problem: CompiledProblem,
+    placer: JobPlacer,
+    cells: Sequence[Cell],
+    job: int,
+    parts: Sequence[Part],
+) -> Entries | None:
+    """On few nodes, if the whole job sits in one cell."""
+    used = {cell for _, cell, _ in parts}
+    if len(used) > 1:
+        return None
+    (cell,) = used
+    if cells[cell].parts:
+        counts = dict.fromkeys(problem.job_groups[job], 0)
+        counts.update({group: count for group, _, count in parts})
+        entries = placer.place(job, counts, np.array(cells[cell].nodes, dtype=np.int64))
+        if entries is not None:
+            return entries
+    return _on_one_node(problem, placer, cells[cell], parts)
+
+
+def _across(
+    problem: CompiledProblem,
+    placer: JobPlacer,
+    cells: Sequence[Cell],
+    job: int,
+    parts: Sequence[Part],
+    short: set[int],
+) -> Entries | None:
+    """Part by part, each anywhere in its cell; elastic groups may come out smaller."""
     result: Entries = []
     elastic = any(problem.count_min[g] < problem.count_max[g] for g in problem.job_groups[job])
-    needs_node = any(
-        rule.job == job and rule.level == len(problem.level_names) - 1 for rule in problem.required
-    )
     for group, cell, count in sorted(parts, key=lambda part: _part_hardness(problem, part)):
         nodes = np.array(cells[cell].nodes, dtype=np.int64)
-        entries = (
-            None
-            if needs_node and len(used) == 1 and not cells[cell].single
-            else placer.fill(group, count, nodes, network=True, one_cell=True)
-        )
+        entries = placer.fill(group, count, nodes, network=True, one_cell=True)
         if entries is None:
-            failed.add(cell)
-            if elastic and not needs_node:
-                entries = _as_many(placer, group, count, nodes)
-            else:
-                placer.occupancy.undo(mark)
+            short.add(cell)
+            if not elastic:
                 return None
+            entries = _as_many(placer, group, count, nodes)
         result += entries
-    started = {g: 0 for g in problem.job_groups[job]}
+    started = dict.fromkeys(problem.job_groups[job], 0)
     for group, _, count in result:
         started[group] += count
-    nodes_used = {node for _, node, _ in result}
     if any(number < problem.count_min[g] for g, number in started.items()):
-        placer.occupancy.undo(mark)
         return None
-    if len(nodes_used) == 1 and len(result) > 0:
+    if len({node for _, node, _ in result}) == 1:
         # Wholly on one node after all: it uses no bandwidth.
         for group, node, count in result:
             kind = int(problem.group_kind[group])
