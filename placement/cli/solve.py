@@ -40,6 +40,12 @@ class Format(StrEnum):
     YAML = "yaml"
 
 
+def _solvers_like(incomplete: str) -> list[str]:
+    from solvers.registry import solver_names
+
+    return [name for name in solver_names() if name.startswith(incomplete)]
+
+
 def solve(
     problem: Annotated[
         list[str] | None,
@@ -53,7 +59,12 @@ def solve(
     jobs: JobsFile = None,
     policy: PolicyFile = None,
     solver: Annotated[
-        str, typer.Option(metavar="NAME", help="Solver; placement doctor lists them.")
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Solver; placement doctor lists them.",
+            autocompletion=_solvers_like,
+        ),
     ] = "auto",
     time_limit: Annotated[
         str | None,
@@ -81,7 +92,11 @@ def solve(
     ] = None,
     compare: Annotated[
         str | None,
-        typer.Option(metavar="SOLVER", help="Show beside it what this solver would have done."),
+        typer.Option(
+            metavar="SOLVER",
+            help="Show beside it what this solver would have done.",
+            autocompletion=_solvers_like,
+        ),
     ] = None,
     server: Annotated[
         str | None,

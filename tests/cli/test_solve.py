@@ -146,12 +146,19 @@ def test_the_table_is_the_default_also_into_a_pipe() -> None:
 )
 def test_bad_input_exits_2_and_names_the_place(text: bytes, place: str) -> None:
     """Tests that what cannot be understood or is not honoured is refused, one line per fault."""
-    for command in (("solve", "-"), ("verify", "-", QUICKSTART)):
-        done = run(*command, stdin=text)
-        assert done.returncode == 2
-        assert place in done.stderr
-        assert "Traceback" not in done.stderr
-        assert done.stdout == ""
+    done = run("solve", "-", stdin=text)
+    assert done.returncode == 2
+    assert place in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_verify_refuses_what_cannot_be_judged() -> None:
+    """Tests that an answer to a problem that is not honoured is not called right or wrong."""
+    text = QUICKSTART.read_bytes() + b"policy: {fairness: strict}\n"
+    done = run("verify", "-", QUICKSTART, stdin=text)
+    assert done.returncode == 2
+    assert done.stderr.startswith("<stdin>:22: policy.fairness: ")
 
 
 def test_all_faults_are_told_at_once() -> None:

@@ -98,16 +98,24 @@ def test_completion_scripts_exist(shell: str) -> None:
     assert "_PLACEMENT_COMPLETE" in done.stdout
 
 
-def test_completion_knows_the_options() -> None:
-    """Tests what bash would offer after ``placement solve --so``."""
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("placement ver", {"verify"}),
+        ("placement solve --so", {"--solver"}),
+        ("placement solve --solver cp", {"cp-sat"}),
+        ("placement solve --format ", {"table", "json", "yaml"}),
+    ],
+)
+def test_completion_offers_what_fits(words: str, offered: set[str]) -> None:
+    """Tests what bash would offer on pressing tab."""
+    position = str(len(words.split(" ")) - 1)
     done = subprocess.run(
         [sys.executable, "-m", "placement"],
-        env=environment(
-            _PLACEMENT_COMPLETE="complete_bash", COMP_WORDS="placement solve --so", COMP_CWORD="2"
-        ),
+        env=environment(_PLACEMENT_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=position),
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert "--solver" in done.stdout.split()
+    assert set(done.stdout.split()) == offered
