@@ -17,17 +17,19 @@ from placement.judge.eligibility import (
     levels_of,
     objections,
 )
+from placement.judge.fragmentation import report
 from placement.judge.gpus import UnverifiableError
 from placement.judge.load import (
     Loads,
     NodeLoad,
     StartedTask,
     capacities,
+    leftovers,
     loads_of,
     overfull,
     started_tasks,
 )
-from placement.objective import TierValue, domain_key, fragmentation_report, tier_values
+from placement.objective import TierValue, domain_key, values_of
 from placement.problem import Problem
 from placement.workload import Job, TaskGroup
 
@@ -115,8 +117,13 @@ def check_answer(problem: Problem, answer: Answer) -> tuple[Violation, ...]:
     if any(violation.rule in _NAMES for violation in found):
         # Tasks of unknown jobs, groups or nodes cannot be judged any further.
         return tuple(found)
+    tasks = started_tasks(problem, answer)
+    loads = loads_of(problem, tasks)
     try:
-        judged = [*_check_tasks(problem, answer), *_check_figures(problem, answer)]
+        judged = [
+            *_check_tasks(problem, tasks, loads),
+            *_check_figures(problem, answer, tasks, loads),
+        ]
     except UnverifiableError as error:
         judged = [Violation(Rule.UNVERIFIABLE, "decisions", f"cannot verify: {error}")]
     return (*found, *judged)
@@ -208,10 +215,10 @@ def _check_ranks(job: Job, decision: Decision, place: str) -> Iterator[Violation
         on_node[task.node] += 1
 
 
-def _check_tasks(problem: Problem, answer: Answer) -> Iterator[Violation]:
+def _check_tasks(
+    problem: Problem, tasks: Sequence[StartedTask], loads: Loads
+) -> Iterator[Violation]:
     """No node takes what it may not or cannot, and every job sits as it asked."""
-    tasks = started_tasks(problem, answer)
-    loads = loads_of(problem, tasks)
     overfull_nodes = _Overfull(problem, loads.before)
     yield from _check_eligibility(problem, tasks, overfull_nodes)
     yield from _check_gpu_counts(tasks)
@@ -363,14 +370,18 @@ def _is_eligible(
     )
 
 
-def _check_figures(problem: Problem, answer: Answer) -> Iterator[Violation]:
+def _check_figures(
+    problem: Problem, answer: Answer, tasks: Sequence[StartedTask], loads: Loads
+) -> Iterator[Violation]:
     """Values, bounds, gaps, statuses and fragmentation are what they claim to be."""
-    yield from _check_objective(answer, tier_values(problem, answer))
-    for name, reported, decided in (
-        ("before", answer.fragmentation.before, None),
-        ("after", answer.fragmentation.after, answer),
+    before = leftovers(problem, loads, decided=False)
+    after = leftovers(problem, loads, decided=True)
+    yield from _check_objective(answer, values_of(problem, tasks, after))
+    for name, reported, left in (
+        ("before", answer.fragmentation.before, before),
+        ("after", answer.fragmentation.after, after),
     ):
-        found = fragmentation_report(problem, decided)
+        found = report(problem, left)
         if reported != found:
             message = f"is {reported!r}, not {found!r}"
             yield Violation(Rule.FRAGMENTATION, f"fragmentation.{name}", message)

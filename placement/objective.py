@@ -19,7 +19,7 @@ from placement.judge.eligibility import (
     takes_gpu,
     tolerates,
 )
-from placement.judge.load import StartedTask, leftovers, started_tasks
+from placement.judge.load import Leftover, StartedTask, leftovers, loads_of, started_tasks
 from placement.policy import Value
 from placement.problem import Problem
 from placement.workload import UNCONSTRAINED, Job, TaskGroup
@@ -71,6 +71,13 @@ def tier_values(problem: Problem, answer: Answer) -> tuple[TierValue, ...]:
         A packing of running GPU shares could not be decided.
     """
     tasks = started_tasks(problem, answer)
+    return values_of(problem, tasks, leftovers(problem, loads_of(problem, tasks), decided=True))
+
+
+def values_of(
+    problem: Problem, tasks: Sequence[StartedTask], left: Sequence[Leftover]
+) -> tuple[TierValue, ...]:
+    """Value of every tier, given the tasks that start and what they leave on each node."""
     started: dict[str, list[StartedTask]] = defaultdict(list)
     for task in tasks:
         started[task.job.name].append(task)
@@ -78,7 +85,7 @@ def tier_values(problem: Problem, answer: Answer) -> tuple[TierValue, ...]:
     if _has_soft_preference(problem):
         cost = sum(_soft_cost(problem, task) for task in tasks)
         values.append(TierValue("soft", None, None, cost, MILLI, maximise=False))
-    counts = fragmentation.set_counts(problem, leftovers(problem, answer))
+    counts = fragmentation.set_counts(problem, left)
     if counts:
         sets = sum(target.weight_milli * count for target, count in counts)
         values.append(TierValue("fragmentation", None, None, sets, MILLI, maximise=True))
@@ -87,7 +94,9 @@ def tier_values(problem: Problem, answer: Answer) -> tuple[TierValue, ...]:
 
 def fragmentation_report(problem: Problem, answer: Answer | None) -> FragmentationReport:
     """Fragmentation before (``answer`` is None) or after the decisions of the answer."""
-    return fragmentation.report(problem, answer)
+    tasks = () if answer is None else started_tasks(problem, answer)
+    left = leftovers(problem, loads_of(problem, tasks), decided=True)
+    return fragmentation.report(problem, left)
 
 
 @dataclass(frozen=True, slots=True)

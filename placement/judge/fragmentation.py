@@ -4,11 +4,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from placement.answer import Answer, FragmentationReport
+from placement.answer import FragmentationReport
 from placement.cluster import Node, TaskUse
 from placement.fragmentation_target import resolve_target
 from placement.judge.eligibility import domain_of
-from placement.judge.load import Leftover, leftovers
+from placement.judge.load import Leftover
 from placement.policy import TargetSet
 from placement.problem import Problem
 from placement.workload import TaskGroup
@@ -181,9 +181,8 @@ def _lost(kind: TaskClass, node: Node, cpu_millicores: int, gpu_milli: Sequence[
     return sum(gpu_milli) - sum(fitting)
 
 
-def report(problem: Problem, answer: Answer | None) -> FragmentationReport:
-    """Fragmentation before (``answer`` is None) or after the decisions."""
-    left = leftovers(problem, answer)
+def report(problem: Problem, left: Sequence[Leftover]) -> FragmentationReport:
+    """Fragmentation of what is left."""
     counts = set_counts(problem, left)
     return FragmentationReport(
         sets=tuple(_row(target, count) for target, count in counts),

@@ -246,19 +246,20 @@ class Leftover:
         return self.gpu_milli.count(1000)
 
 
-def leftovers(problem: Problem, answer: Answer | None) -> list[Leftover]:
-    """What is left on each node before (``answer`` is None) or after the decisions.
+def leftovers(problem: Problem, loads: Loads, *, decided: bool) -> list[Leftover]:
+    """What is left on each node before or, if ``decided``, after the decisions.
 
     Raises
     ------
     UnverifiableError
         A packing of running GPU shares could not be decided.
     """
-    loads = loads_of(problem, () if answer is None else started_tasks(problem, answer))
-    return [
-        _leftover(node, loads.finally_on(index), usable=is_usable(node, loads.before[index]))
-        for index, node in enumerate(problem.nodes)
-    ]
+    result = []
+    for index, node in enumerate(problem.nodes):
+        before = loads.before[index]
+        load = loads.finally_on(index) if decided else before
+        result.append(_leftover(node, load, usable=is_usable(node, before)))
+    return result
 
 
 def is_usable(node: Node, before: NodeLoad) -> bool:
