@@ -374,7 +374,7 @@ class _Room:
             if network[node] > self.network[node] and network[node]:
                 yield None
                 continue
-            opened = _opened(
+            opened = fewest_gpus(
                 self.shared[node],
                 idle,
                 self.capacity[node],
@@ -411,12 +411,12 @@ class _Room:
                     units += 1
                 domains[name].append(units)
             total += target.weight_milli * sum(
-                _assembled(units, target.nodes) for units in domains.values()
+                assembled(units, target.nodes) for units in domains.values()
             )
         return total
 
 
-def _assembled(units: Sequence[int], nodes: int) -> int:
+def assembled(units: Sequence[int], nodes: int) -> int:
     """Sets of one unit of each of ``nodes`` different nodes: taken one by one from the fullest."""
     left = sorted(units, reverse=True)
     made = 0
@@ -429,7 +429,7 @@ def _assembled(units: Sequence[int], nodes: int) -> int:
 
 
 @lru_cache(maxsize=100_000)
-def _opened(
+def fewest_gpus(
     shared: tuple[int, ...], idle: int, capacity: int, items: tuple[int, ...]
 ) -> int | None:
     """Fewest idle GPUs that the shares need, by trying every GPU for each share."""
@@ -439,9 +439,9 @@ def _opened(
     for position, left in enumerate(shared):
         if left >= items[0]:
             rest = (*shared[:position], left - items[0], *shared[position + 1 :])
-            results.append(_opened(tuple(sorted(rest)), idle, capacity, items[1:]))
+            results.append(fewest_gpus(tuple(sorted(rest)), idle, capacity, items[1:]))
     if idle and capacity >= items[0]:
-        further = _opened(
+        further = fewest_gpus(
             tuple(sorted((*shared, capacity - items[0]))), idle - 1, capacity, items[1:]
         )
         results.append(None if further is None else further + 1)

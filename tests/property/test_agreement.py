@@ -157,25 +157,25 @@ def documents_are_valid(document: Document) -> None:
 
 
 @given(documents())
-@few(100)
+@few(60)
 def test_exact_solvers_agree_with_brute_force(document: Document) -> None:
     agree_with_brute_force(document)
 
 
 @given(documents())
-@few(40)
+@few(25)
 def test_every_answer_of_every_solver_is_legal(document: Document) -> None:
     every_answer_is_legal(document)
 
 
 @given(documents(), st.integers(0, 3))
-@few(40)
+@few(25)
 def test_a_further_node_never_hurts(document: Document, node: int) -> None:
     a_further_node_never_hurts(document, node)
 
 
 @given(documents(), st.randoms(use_true_random=False))
-@few(40)
+@few(25)
 def test_names_and_order_do_not_matter(document: Document, order: Any) -> None:
     names_and_order_do_not_matter(document, order)
 
