@@ -1,7 +1,9 @@
 """A mixed-integer program over whole numbers, solved by HiGHS through MathOpt.
 
-The only module that knows MathOpt. Coefficients stay Python integers until they are handed over;
-:func:`scaled` brings a row into numbers that doubles hold exactly.
+The only module that knows MathOpt. HiGHS computes in doubles with absolute tolerances, which large
+coefficients defeat in both directions (wrong infeasibility, wrong solutions). So no row and no
+objective is handed over with a coefficient above :data:`BASE`: larger numbers are written in digits
+of that base, with a carry variable from each digit to the next. That is exact, whatever their size.
 """
 
 import math
@@ -18,11 +20,8 @@ from solvers.highs.quiet import silenced_stdout
 Terms = list[tuple[int, int]]
 """Linear expression: (coefficient, variable) pairs; a variable may occur more than once."""
 
-LARGEST_ACTIVITY = 2**40
-"""Largest sum of a row that is handed over unrounded; far below the 2^53 of doubles."""
-
-TOLERANCE = 1e-9
-"""How far HiGHS may be from whole numbers and over a row; its own default is 1e-6."""
+BASE = 2**15
+"""Largest coefficient that is handed over; times the tolerance of HiGHS (1e-6) far below one."""
 
 
 class MipStatus(Enum):
@@ -31,6 +30,7 @@ class MipStatus(Enum):
     OPTIMAL = "optimal"
     INFEASIBLE = "infeasible"
     STOPPED = "stopped"
+    FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,50 +52,29 @@ class MipResult:
     dual_bound: float
 
 
-@dataclass(frozen=True, slots=True)
-class Scaled:
-    """A row ``terms <= capacity`` after :func:`scaled`; ``rounded`` if not equivalent."""
-
-    terms: Terms
-    capacity: int
-    rounded: bool
-
-
-def scaled(terms: Terms, capacity: int, upper: Sequence[int]) -> Scaled | None:
-    """Make the coefficients of a capacity row small; None if the row can never bind.
-
-    Division by the greatest common divisor is exact. Where the row could still sum to more than
-    ``LARGEST_ACTIVITY``, demands are rounded up and the capacity down, so that whatever the row
-    allows is allowed.
-
-    Parameters
-    ----------
-    terms
-        Demands, not negative.
-    capacity
-        What they may sum to.
-    upper
-        Upper bound of each variable.
-    """
-    terms = merged(terms)
-    if sum(a * upper[v] for a, v in terms) <= capacity:
-        return None
-    divisor = math.gcd(*(a for a, _ in terms))
-    terms = [(a // divisor, v) for a, v in terms]
-    capacity //= divisor
-    largest = sum(a * upper[v] for a, v in terms)
-    if largest <= LARGEST_ACTIVITY:
-        return Scaled(terms, capacity, rounded=False)
-    unit = -(-largest // LARGEST_ACTIVITY)
-    return Scaled([(-(-a // unit), v) for a, v in terms], capacity // unit, rounded=True)
-
-
 def merged(terms: Iterable[tuple[int, int]]) -> Terms:
     """Add up the coefficients of each variable; zeros vanish."""
     total: dict[int, int] = {}
     for coefficient, variable in terms:
         total[variable] = total.get(variable, 0) + coefficient
     return [(coefficient, variable) for variable, coefficient in total.items() if coefficient]
+
+
+def digits_of(value: int, count: int) -> list[int]:
+    """The ``count`` digits of a value as :meth:`Mip.digits` has them, most significant first."""
+    result: list[int] = []
+    for _ in range(count - 1):
+        value, digit = divmod(value, BASE)
+        result.append(digit)
+    return [value, *reversed(result)]
+
+
+def value_of(digits: Sequence[int]) -> int:
+    """The value with these digits; undoes :func:`digits_of`."""
+    value = 0
+    for digit in digits:
+        value = value * BASE + digit
+    return value
 
 
 class Mip:
@@ -105,13 +84,10 @@ class Mip:
     ----------
     upper
         Upper bound of each variable, by its number.
-    rounded
-        Whether a capacity row had to be rounded: bounds then hold for the rounded program only.
     """
 
     def __init__(self) -> None:
         self.upper: list[int] = []
-        self.rounded = False
         self._model: Any = mathopt.Model()
         self._variables: list[Any] = []
 
@@ -131,30 +107,62 @@ class Mip:
         self.upper.append(upper)
         return len(self._variables) - 1
 
-    def at_most(self, terms: Terms, limit: float) -> Any:
-        """Add ``terms <= limit``; returns the row, for :meth:`remove`."""
-        row = self._model.add_linear_constraint(ub=float(limit))
-        for coefficient, variable in merged(terms):
-            row.set_coefficient(self._variables[variable], float(coefficient))
-        return row
+    def at_most(self, terms: Terms, limit: int) -> None:
+        """Add ``terms <= limit``."""
+        self._row(terms, -math.inf, float(limit))
 
     def equal(self, terms: Terms, value: int) -> None:
         """Add ``terms == value``."""
-        row = self._model.add_linear_constraint(lb=float(value), ub=float(value))
+        self._row(terms, float(value), float(value))
+
+    def _row(self, terms: Terms, lower: float, upper: float) -> None:
+        row = self._model.add_linear_constraint(lb=lower, ub=upper)
         for coefficient, variable in merged(terms):
             row.set_coefficient(self._variables[variable], float(coefficient))
 
     def capacity(self, terms: Terms, capacity: int) -> None:
-        """Add a capacity row, scaled (see :func:`scaled`); nothing if it can never bind."""
-        row = scaled(terms, capacity, self.upper)
-        if row is None:
-            return
-        self.rounded |= row.rounded
-        self.at_most(row.terms, row.capacity)
+        """Add ``terms <= capacity`` for demands of any size, none negative.
 
-    def remove(self, row: Any) -> None:
-        """Take a row out again."""
-        self._model.delete_linear_constraint(row)
+        Nothing is added if the row can never bind. Demands above ``BASE`` are split: with b
+        the base, Q and R the sums of quotients and remainders, b Q + R <= b q + r if and only if
+        there is a whole number c >= 0 with R <= b c + r and Q + c <= q.
+        """
+        terms = merged(terms)
+        if sum(a * self.upper[v] for a, v in terms) <= capacity:
+            return
+        divisor = math.gcd(*(a for a, _ in terms))
+        terms = [(a // divisor, v) for a, v in terms]
+        capacity //= divisor
+        while max(a for a, _ in terms) > BASE:
+            capacity, room = divmod(capacity, BASE)
+            low = [(a % BASE, v) for a, v in terms]
+            carry = self.integer(self._largest(low) // BASE + 1)
+            self.at_most([*low, (-BASE, carry)], room)
+            terms = [*merged((a // BASE, v) for a, v in terms), (1, carry)]
+        self.at_most(terms, capacity)
+
+    def digits(self, terms: Terms) -> list[Terms]:
+        """Write an expression in digits of ``BASE``, the most significant first.
+
+        Each digit is an expression with small coefficients; all but the first are between 0 and
+        ``BASE - 1``. So the expression is largest when the digits are, in lexicographic order,
+        and :func:`digits_of` tells them for a value.
+        """
+        terms = merged(terms)
+        result: list[Terms] = []
+        while max((abs(a) for a, _ in terms), default=0) > BASE:
+            low = [(a % BASE, v) for a, v in terms]
+            carry = self.integer(self._largest(low) // BASE)
+            digit = [*low, (-BASE, carry)]
+            self.at_most(digit, BASE - 1)
+            self.at_most([(-a, v) for a, v in digit], 0)
+            result.append(digit)
+            terms = [*merged((a // BASE, v) for a, v in terms), (1, carry)]
+        result.append(terms)
+        return result[::-1]
+
+    def _largest(self, terms: Terms) -> int:
+        return sum(a * self.upper[v] for a, v in terms)
 
     def maximise(self, terms: Terms, *, time_limit_s: float, seed: int) -> MipResult:
         """Solve for the largest value of ``terms``."""
@@ -170,12 +178,14 @@ class Mip:
             absolute_gap_tolerance=0.0,
             random_seed=seed,
         )
-        parameters.highs.double_options["mip_feasibility_tolerance"] = TOLERANCE
-        parameters.highs.double_options["primal_feasibility_tolerance"] = TOLERANCE
         # HiGHS sizes its thread pool once per process and fails when asked for another size.
         parameters.highs.string_options["parallel"] = "off"
-        with silenced_stdout():
-            result = mathopt.solve(self._model, mathopt.SolverType.HIGHS, params=parameters)
+        try:
+            with silenced_stdout():
+                result = mathopt.solve(self._model, mathopt.SolverType.HIGHS, params=parameters)
+        except (AttributeError, RuntimeError, ValueError):
+            # An error inside HiGHS; MathOpt 9.15 stumbles over its own report of it.
+            return MipResult(MipStatus.FAILED, None, math.inf)
         reason = result.termination.reason
         values: tuple[int, ...] | None = None
         if result.has_primal_feasible_solution():

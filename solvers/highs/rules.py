@@ -4,8 +4,6 @@ Written from ``docs/objective.md`` and the design of the rules alone, one variab
 node, so that it can serve as witness for the solver that counts by class.
 """
 
-import math
-
 import numpy as np
 
 from placement.compiled.problem import CompiledProblem, OneDomain, Plan
@@ -143,7 +141,7 @@ class PlacementRules:
     def _add_shares(self, node: int, shares: Terms) -> Terms:
         """Each share on one GPU: one already shared, or an idle one that is opened for shares.
 
-        Opened GPUs are alike; they are used in order, the fuller first.
+        Opened GPUs are alike and used in order.
         """
         problem, mip = self.problem, self.mip
         parts: dict[int, Terms] = {v: [] for _, v in shares}
@@ -151,23 +149,20 @@ class PlacementRules:
             self._add_shared_gpu(shares, parts, left)
         capacity = int(problem.gpu_kind_capacity[problem.gpu_kind[node]])
         opened: Terms = []
-        previous: Terms = []
         most_opened = min(len(problem.idle_gpus[node]), sum(mip.upper[v] for _, v in shares))
         for _ in range(most_opened):
-            load = self._add_shared_gpu(shares, parts, capacity)
             is_open = mip.integer(1)
-            mip.at_most([*load, (-capacity, is_open)], 0)
-            if previous:
-                mip.at_most([*load, *((-a, v) for a, v in previous)], 0)
+            for part in self._add_shared_gpu(shares, parts, capacity):
+                mip.at_most([(1, part), (-mip.upper[part], is_open)], 0)
+            if opened:
                 mip.at_most([(1, is_open), (-1, opened[-1][1])], 0)
             opened.append((1, is_open))
-            previous = load
         for _, variable in shares:
             mip.equal([*parts[variable], (-1, variable)], 0)
         return opened
 
-    def _add_shared_gpu(self, shares: Terms, parts: dict[int, Terms], room: int) -> Terms:
-        """Variables for the shares on one GPU with this many units free; returns its load."""
+    def _add_shared_gpu(self, shares: Terms, parts: dict[int, Terms], room: int) -> list[int]:
+        """Variables for the shares on one GPU with this many units free."""
         load: Terms = []
         for units, variable in shares:
             most = min(self.mip.upper[variable], room // units)
@@ -176,40 +171,37 @@ class PlacementRules:
                 parts[variable].append((1, part))
                 load.append((units, part))
         self.mip.capacity(load, room)
-        return load
+        return [part for _, part in load]
 
     def _add_network(self) -> None:
         """NIC bandwidth; a job that sits wholly on one node uses none.
 
-        ``use`` is at least the job's bandwidth on the node unless it is alone there. Only nodes
-        whose bandwidth can run short get rows.
+        ``charged`` is at least the number of tasks on the node unless the job is alone there.
+        Only nodes whose bandwidth can run short get rows.
         """
         problem, mip = self.problem, self.mip
         networks = problem.network[problem.group_kind]
-        unit = math.gcd(*networks.tolist()) if len(networks) else 0
-        if not unit:
-            return
-        bandwidth: dict[tuple[int, int], Terms] = {}
-        largest = [0] * problem.node_count
-        for job, groups in enumerate(problem.job_groups):
+        by_node: list[list[tuple[int, int]]] = [[] for _ in range(problem.node_count)]
+        for groups in problem.job_groups:
             if self.most_tasks(groups) > 1:
                 for group in groups:
                     for node, variable in self.pairs[group] if networks[group] else ():
-                        terms = bandwidth.setdefault((job, node), [])
-                        terms.append((int(networks[group]) // unit, variable))
-                        largest[node] += terms[-1][0] * mip.upper[variable]
-        uses: dict[int, Terms] = {}
+                        by_node[node].append((group, variable))
         alone: dict[int, dict[int, int]] = {}
-        for (job, node), terms in bandwidth.items():
-            if largest[node] > int(problem.network_free[node]) // unit:
+        for node, members in enumerate(by_node):
+            free = int(problem.network_free[node])
+            if sum(int(networks[group]) * mip.upper[v] for group, v in members) <= free:
+                continue
+            use: Terms = []
+            for group, variable in members:
+                job = int(problem.group_job[group])
                 if job not in alone:
                     alone[job] = self._alone(job)
-                most = sum(a * mip.upper[v] for a, v in terms)
-                use = mip.integer(most)
-                mip.at_most([*terms, (-1, use), (-most, alone[job][node])], 0)
-                uses.setdefault(node, []).append((1, use))
-        for node, terms in uses.items():
-            mip.at_most(terms, int(problem.network_free[node]) // unit)
+                most = mip.upper[variable]
+                charged = mip.integer(most)
+                mip.at_most([(1, variable), (-1, charged), (-most, alone[job][node])], 0)
+                use.append((int(networks[group]), charged))
+            mip.capacity(use, free)
 
     def _alone(self, job: int) -> dict[int, int]:
         """Per node that can host the job: variable that may be 1 only if no task is elsewhere."""

@@ -6,25 +6,25 @@ from placement.compiled.feasibility import plan_faults
 from placement.compiled.problem import EMPTY_PLAN, CompiledProblem, Plan
 from placement.compiled.values import is_better, tier_values
 from solvers.base import OnPlan, SolveParameters, SolverResult
-from solvers.highs.mip import MipStatus, Terms, merged
+from solvers.highs.mip import BASE, MipStatus, Terms, digits_of, merged, value_of
 from solvers.highs.rules import PlacementRules
 from solvers.highs.tiers import tier_terms
 
 LARGEST_PROBLEM = 20_000
 """Most (group, node) pairs and variables; beyond, the solver does not try."""
 
-SMALL_OBJECTIVE = 2**20
-"""An objective that cannot exceed this is exact in HiGHS: one unit is far above its tolerance."""
+
+BOUND_MARGIN = 1e-3
+"""Added to a bound of HiGHS before it is rounded down; numbers are small, so this is generous."""
 
 
 class Highs:
     """HiGHS through MathOpt on the plain node-level program: exact on small problems, not fast.
 
     It exists as an independent witness: nothing of its model is shared with the CP-SAT solver.
-    Rows and bounds are floating point inside HiGHS, so every solution is rounded and verified on
-    integers, and where the numbers are large, optimality is confirmed by a second solve that asks
-    for one unit more. ``stopped`` is looked at between solves only: MathOpt gives no way to
-    interrupt HiGHS. ``workers`` is ignored (one thread).
+    Numbers too large for floating point are written in digits (see :mod:`solvers.highs.mip`), and
+    every solution is rounded and verified on integers. ``stopped`` is looked at between solves
+    only: MathOpt gives no way to interrupt HiGHS. ``workers`` is ignored (one thread).
     """
 
     name = "highs"
@@ -81,21 +81,15 @@ class _Run:
 
     def solve(self) -> None:
         rules = PlacementRules(self.problem)
-        if rules.mip.rounded:
-            self.notes.append(
-                "highs: demands rounded up and capacities down to keep numbers exact; no bounds"
-            )
         for index, tier in enumerate(self.problem.tiers):
             if rules.mip.variable_count > LARGEST_PROBLEM:
                 self.notes.append(
                     f"highs: more than {LARGEST_PROBLEM} variables, stopped before {tier.kind}"
                 )
                 break
-            terms = merged(tier_terms(rules, tier))
             if self.parameters.remaining_s() <= 0.0:
                 break
-            self._solve_tier(rules, index, terms)
-            self._hold(rules, index, terms)
+            self._solve_tier(rules, index)
             self.counts = {
                 "variables": rules.mip.variable_count,
                 "constraints": rules.mip.row_count,
@@ -105,76 +99,69 @@ class _Run:
         """Tier values as the program has them: more is better."""
         return value if self.problem.tiers[index].maximise else -value
 
-    def _solve_tier(self, rules: PlacementRules, index: int, terms: Terms) -> None:
+    def _solve_tier(self, rules: PlacementRules, index: int) -> None:
+        """Solve one tier, digit by digit, and hold it at what the best plan reaches."""
+        terms = merged(tier_terms(rules, self.problem.tiers[index]))
         if not terms:
-            self._claim(rules, index, 0)
+            self.bounds[index] = 0
             return
         divisor = math.gcd(*(a for a, _ in terms))
-        small = [(a // divisor, v) for a, v in terms]
+        digits = rules.mip.digits([(a // divisor, v) for a, v in terms])
+        proven = True
+        for position, digit in enumerate(digits):
+            if proven:
+                proven = self._solve_digit(rules, index, divisor, digits, position)
+            rules.mip.equal(digit, self._reached(index, divisor, len(digits))[position])
+        if proven:
+            self.bounds[index] = self.values[index]
+
+    def _reached(self, index: int, divisor: int, count: int) -> list[int]:
+        """Digits of what the best plan reaches in a tier."""
+        return digits_of(self._signed(index, self.values[index]) // divisor, count)
+
+    def _solve_digit(
+        self,
+        rules: PlacementRules,
+        index: int,
+        divisor: int,
+        digits: list[Terms],
+        position: int,
+    ) -> bool:
+        """Maximise one digit, those before it being held; tell whether the best plan has the most.
+
+        If not, what HiGHS knows becomes the bound of the tier.
+        """
+        digit = digits[position]
         result = rules.mip.maximise(
-            small, time_limit_s=self.parameters.remaining_s(), seed=self.parameters.seed
+            digit, time_limit_s=self.parameters.remaining_s(), seed=self.parameters.seed
         )
         if result.values is not None:
             self._offer(rules.plan(result.values))
-        if result.status is MipStatus.INFEASIBLE:
-            # The plan at hand satisfies every row, so this is a numerical failure.
-            self.notes.append(f"highs: lost the {self.problem.tiers[index].kind} tier numerically")
-            return
-        largest = sum(abs(a) * rules.mip.upper[v] for a, v in small)
-        reached = self._signed(index, self.values[index])
-        proven = False
+        reached = self._reached(index, divisor, len(digits))
+        kind = self.problem.tiers[index].kind
         if result.status is MipStatus.OPTIMAL and result.values is not None:
-            if largest <= SMALL_OBJECTIVE:
-                proven = reached == divisor * sum(a * result.values[v] for a, v in small)
-            else:
-                proven = self._confirm(rules, index, small, divisor)
-                reached = self._signed(index, self.values[index])
-        if proven:
-            self._claim(rules, index, reached)
-        elif math.isfinite(result.dual_bound):
-            # Floating point may be off by a relative 1e-9: round away from the plan.
-            margin = 1e-6 + 1e-9 * max(abs(result.dual_bound), float(largest))
-            bound = divisor * math.floor(result.dual_bound + margin)
-            self._claim(rules, index, max(bound, reached))
-
-    def _confirm(self, rules: PlacementRules, index: int, small: Terms, divisor: int) -> bool:
-        """Whether no plan is even one unit better: a feasibility question, safe from pruning.
-
-        A plan that turns up is taken, and the question asked again.
-        """
-        while self.parameters.remaining_s() > 0.0:
-            reached = self._signed(index, self.values[index]) // divisor
-            row = rules.mip.at_most([(-a, v) for a, v in small], -(reached + 1))
-            result = rules.mip.maximise(
-                small, time_limit_s=self.parameters.remaining_s(), seed=self.parameters.seed
-            )
-            rules.mip.remove(row)
-            if result.status is MipStatus.INFEASIBLE:
+            if sum(a * result.values[v] for a, v in digit) == reached[position]:
                 return True
-            if result.values is None or not self._offer(rules.plan(result.values)):
-                return False
+            self.notes.append(f"highs: tier {kind}: an optimum does not stand up to integers")
+        elif result.status is not MipStatus.STOPPED:
+            # The plan at hand satisfies every row, so infeasible is a failure as well.
+            self.notes.append(f"highs: tier {kind}: failed ({result.status.value})")
+        elif math.isfinite(result.dual_bound):
+            # Nothing is known of the digits that follow.
+            best = max(math.floor(result.dual_bound + BOUND_MARGIN), reached[position])
+            bound = value_of([*reached[:position], best]) + 1
+            bound = bound * BASE ** (len(digits) - position - 1) - 1
+            self.bounds[index] = self._signed(index, bound * divisor)
         return False
 
-    def _hold(self, rules: PlacementRules, index: int, terms: Terms) -> None:
-        """Keep the tier at what the best plan reaches; half a unit of room for floating point."""
-        if terms:
-            divisor = math.gcd(*(a for a, _ in terms))
-            reached = self._signed(index, self.values[index]) // divisor
-            rules.mip.at_most([(-(a // divisor), v) for a, v in terms], 0.5 - reached)
-
-    def _claim(self, rules: PlacementRules, index: int, bound: int) -> None:
-        if not rules.mip.rounded:
-            self.bounds[index] = self._signed(index, bound)
-
-    def _offer(self, plan: Plan) -> bool:
-        """Take the plan if it is feasible on integers and better; tell whether it was taken."""
+    def _offer(self, plan: Plan) -> None:
+        """Take the plan if it is feasible on integers and better."""
         if plan_faults(self.problem, plan):
             self.notes.append("highs: a solution was wrong by rounding and was dropped")
-            return False
+            return
         values = tier_values(self.problem, plan)
         if not is_better(self.problem, values, self.values):
-            return False
+            return
         self.plan, self.values = plan, values
         if self.on_plan is not None:
             self.on_plan(plan, tuple(self.bounds))
-        return True

@@ -65,9 +65,10 @@ def _work(rules: PlacementRules, tier: Tier) -> Terms:
         for group in groups:
             least, most = int(problem.count_min[group]), int(problem.count_max[group])
             if least < most:
-                value = int(problem.work_per_task[group])
-                terms += [(value * a, v) for a, v in rules.count((group,))]
-                terms.append((-value * least, rules.start[job]))
+                further = rules.mip.integer(most - least)
+                count = [(-a, v) for a, v in rules.count((group,))]
+                rules.mip.equal([*count, (least, rules.start[job]), (1, further)], 0)
+                terms.append((int(problem.work_per_task[group]), further))
     return terms
 
 
