@@ -153,9 +153,11 @@ def share_worth(job: Job, totals: dict[str, int], largest_gpu_memory_bytes: int)
     for group, demand in zip(job.tasks, demands, strict=True):
         for name, amount in demand.items():
             full[name] += amount * group.count.max
-    if any(amount and not totals.get(name) for name, amount in full.items()):
+    if any(amount and not totals.get(name) for name, amount in full.items() if name != "network"):
         return Worth(1, (1,) * len(demands))
     quotients = {name: Fraction(full[name], total) for name, total in totals.items() if total}
+    if not any(quotients.values()):
+        return Worth(1, (1,) * len(demands))
     # max keeps the first of equals, and totals are in tie order.
     dominant = max(quotients, key=lambda name: quotients[name])
     total = totals[dominant]
@@ -163,9 +165,12 @@ def share_worth(job: Job, totals: dict[str, int], largest_gpu_memory_bytes: int)
         group.count.min * demand.get(dominant, 0)
         for group, demand in zip(job.tasks, demands, strict=True)
     )
+    # More than the cluster has can start all the same: bandwidth that stays inside a node.
     return Worth(
-        max(1, least * SHARE_UNIT // total),
-        tuple(max(1, demand.get(dominant, 0) * SHARE_UNIT // total) for demand in demands),
+        max(1, min(least, total) * SHARE_UNIT // total),
+        tuple(
+            max(1, min(demand.get(dominant, 0), total) * SHARE_UNIT // total) for demand in demands
+        ),
     )
 
 

@@ -51,6 +51,8 @@ def share_work(job: Job, totals: Mapping[str, int], largest_gpu_memory_bytes: in
         )
         if not demand:
             continue
+        if not totals[resource] and resource == "network":
+            continue  # a job on one node uses none
         if not totals[resource]:
             return JobWork(base=1, per_task=tuple(1 for _ in job.tasks))
         quotient = Fraction(demand, totals[resource])
@@ -61,7 +63,7 @@ def share_work(job: Job, totals: Mapping[str, int], largest_gpu_memory_bytes: in
     total = totals[dominant]
     amounts = [request(g, dominant, largest_gpu_memory_bytes) for g in job.tasks]
     base = sum(g.count.min * amount for g, amount in zip(job.tasks, amounts, strict=True))
-    # More than the whole cluster can never start: any small number will do for it.
+    # More than the cluster has can start all the same: bandwidth that stays inside a node.
     return JobWork(
         base=max(1, min(base, total) * WORK_UNIT // total),
         per_task=tuple(max(1, min(amount, total) * WORK_UNIT // total) for amount in amounts),
