@@ -4,14 +4,13 @@ import numpy as np
 
 from benchmarks.openb.ceiling import (
     Ceiling,
-    IntArray,
     NodeShapes,
     PodClasses,
     allocation_ceiling,
 )
 from benchmarks.openb.metrics import bin_members
 from benchmarks.openb.pods import PodKinds
-from benchmarks.openb.trace import Arrivals, Trace
+from benchmarks.openb.trace import Arrivals, IntArray, Trace
 
 _DIGITS = 10**4
 

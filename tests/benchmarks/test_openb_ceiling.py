@@ -78,7 +78,7 @@ def test_memory_is_priced_and_configurations_fit_it() -> None:
     # By memory one pod fits; the price of memory bounds it by 1666, without it 2000.
     result = ceiling([(99, 10, 2, 1)], [(1, 6, 1, 1000, 2)])
     assert 1000 <= result.bound_milli <= 1666
-    assert [dict(used.pods) for used in result.configurations] == [{0: 1}]
+    assert [dict(used.tasks) for used in result.configurations] == [{0: 1}]
     # Where memory cuts nothing off, it does not loosen the bound.
     assert ceiling([(99, 12, 2, 1)], [(1, 6, 1, 1000, 9)]).bound_milli == 2000
     assert ceiling([(99, 10, 2, 3)], [(1, 5, 1, 1000, 9), (1, 9, 1, 1000, 9)]).bound_milli == 6000
@@ -105,11 +105,11 @@ def test_configurations_fit_and_use_no_more_than_there_is() -> None:
     used_nodes = [0.0] * len(shapes)
     for configuration in result.configurations:
         cpu, memory, gpus, _ = shapes[configuration.shape]
-        assert sum(classes[k][0] * n for k, n in configuration.pods.items()) <= cpu
-        assert sum(classes[k][1] * n for k, n in configuration.pods.items()) <= memory
-        assert sum(value[k] * n for k, n in configuration.pods.items()) <= 1000 * gpus
+        assert sum(classes[k][0] * n for k, n in configuration.tasks.items()) <= cpu
+        assert sum(classes[k][1] * n for k, n in configuration.tasks.items()) <= memory
+        assert sum(value[k] * n for k, n in configuration.tasks.items()) <= 1000 * gpus
         used_nodes[configuration.shape] += configuration.weight
-        for k, n in configuration.pods.items():
+        for k, n in configuration.tasks.items():
             used_pods[k] += n * configuration.weight
             reached += value[k] * n * configuration.weight
     assert all(used <= shapes[s][3] + 1e-6 for s, used in enumerate(used_nodes))
@@ -118,13 +118,16 @@ def test_configurations_fit_and_use_no_more_than_there_is() -> None:
     assert result.bound_milli >= int(result.reached_milli)
 
 
-@pytest.mark.parametrize(
-    ("pod_class", "message"),
-    [((1, 1, 2, 500, 1), "whole GPUs or a part of one"), ((1, 2**28, 1, 500, 1), "larger unit")],
-)
-def test_what_the_bound_cannot_handle_is_refused(pod_class: PodClass, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        ceiling([(1, 1, 1, 1)], [pod_class])
+def test_parts_of_several_gpus_are_refused() -> None:
+    with pytest.raises(ValueError, match="whole GPUs or a part of one"):
+        ceiling([(1, 1, 1, 1)], [(1, 1, 2, 500, 1)])
+
+
+def test_memory_may_be_in_bytes() -> None:
+    gib = 2**30
+    assert ceiling([(99, 12 * gib, 2, 1)], [(1, 6 * gib, 1, 1000, 9)]).bound_milli == 2000
+    within = ceiling([(99, 10 * gib, 2, 1)], [(1, 6 * gib, 1, 1000, 2)])
+    assert 1000 <= within.bound_milli <= 1667
 
 
 def most(

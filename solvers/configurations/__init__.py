@@ -1,0 +1,1 @@
+"""Many small independent tasks: whole ways to fill a node are chosen, not tasks one by one."""
