@@ -111,6 +111,19 @@ def test_without_time_the_incumbent_comes_back_without_claims() -> None:
     assert set(result.bounds) == {None}
 
 
+def test_bounds_of_a_solve_cut_short_are_kept_by_the_best_plan() -> None:
+    compiled = compile_problem(problem_from_document(cluster_document(16, 3)))
+    full = run(compiled)
+    best = tier_values(compiled, full.plan)
+    assert full.bounds == best
+    for seconds in (0.05, 0.1, 0.2, 0.4):
+        cut = run(compiled, seconds)
+        values = tier_values(compiled, cut.plan)
+        for index, (tier, bound) in enumerate(zip(compiled.tiers, cut.bounds, strict=True)):
+            if bound is not None and values[:index] == best[:index]:
+                assert bound >= best[index] if tier.maximise else bound <= best[index]
+
+
 def test_a_better_incumbent_is_never_lost() -> None:
     jobs = [{"cpu": 1}, {"cpu": 2}]
     compiled = compile_problem(problem_from_document(document([{"cpu": 2}], jobs)))
