@@ -1,5 +1,6 @@
 """The one way through: compile, solve, check, answer."""
 
+import logging
 import os
 import time
 from collections.abc import Callable
@@ -30,6 +31,8 @@ from placement.waiting import WaitingReasons
 from solvers.base import SolveParameters, SolverResult
 from solvers.bounds import trivial_bounds
 from solvers.registry import BASELINES, make_solver, solver_names
+
+_LOG = logging.getLogger(__name__)
 
 REPORT_EVERY_S = 0.2
 """Least time between two answers that are shown on the way."""
@@ -143,7 +146,9 @@ class _Solve:
                 self._compiled, self._parameters(), incumbent=floor, on_plan=self._on_plan
             )
         except Exception as error:  # a solver's fault costs its own plan, never the answer
-            self._reject(f"{self._options.solver} failed: {type(error).__name__}: {error}")
+            _LOG.warning("%s failed", self._options.solver, exc_info=error)
+            cause = "out of memory" if isinstance(error, MemoryError) else type(error).__name__
+            self._reject(f"{self._options.solver} failed: {cause}")
             result = SolverResult(plan=self._best_plan or EMPTY_PLAN, bounds=nothing)
         self._consider(result.plan, result.bounds, result.counts, result.notes, final=True)
         if self._best is None:

@@ -154,7 +154,7 @@ def test_a_dead_fork_server_is_started_anew(server: Server) -> None:
     assert any("process was lost" in note for note in answer.solver.notes)
     assert lives(server)
     assert server.fork_server() != before
-    assert server.solve_pids() == set()
+    assert eventually(lambda: server.solve_pids() == set())
     serving = health_pb2.HealthCheckResponse.SERVING
     assert eventually(lambda: health(server, SERVICE) == serving)
 
