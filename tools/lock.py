@@ -38,6 +38,7 @@ def compile_lock(name, sources, upgrade):
     """Write one lock file."""
     path = ROOT / "requirements" / name
     command = [UV, "pip", "compile", "--quiet", *sources, "--output-file", path]
+    command += ["--system-certs"]  # as pip does: a proxy may have an authority of its own
     command += ["--universal", "--python-version", "3.11", "--generate-hashes"]
     command += ["--fork-strategy", "fewest"]  # one version for every Python, where there is one
     command += ["--exclude-newer", "7 days"]  # a release younger than a week waits
