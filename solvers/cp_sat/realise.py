@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from placement.compiled.feasibility import plan_faults
 from placement.compiled.problem import CompiledProblem, IntArray, Plan
 from placement.compiled.values import is_better, tier_values
 from solvers.base import SolveParameters
@@ -13,6 +14,9 @@ from solvers.cp_sat.cells import Cell
 from solvers.greedy.placing import Entries, JobPlacer
 from solvers.greedy.solver import extend, largest_first
 from solvers.occupancy import Occupancy
+
+Part = tuple[int, int, int]
+"""(group, cell, count)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,9 @@ def realise(
     ``items``: per item of the model its bundle and its group.
     """
     parts = _parts(problem, bundles, items, counts)
+    exact = _as_counted(problem, cells, parts)
+    if exact is not None:
+        return Realised(exact, tier_values(problem, exact), set())
     best: Realised | None = None
     for tight in (False, True):
         occupancy = Occupancy(problem)
@@ -70,8 +77,18 @@ def realise(
     return best
 
 
-Part = tuple[int, int, int]
-"""(group, cell, count)."""
+def _as_counted(
+    problem: CompiledProblem, cells: Sequence[Cell], parts: Mapping[int, Sequence[Part]]
+) -> Plan | None:
+    """The plan itself where every cell is one node; None if it is not that, or does not fit.
+
+    The placer sets share after share and can miss a packing that the model knows to exist.
+    """
+    entries = [part for own in parts.values() for part in own]
+    if not all(cells[cell].single for _, cell, _ in entries):
+        return None
+    plan = Plan.of([(group, cells[cell].nodes[0], count) for group, cell, count in entries])
+    return None if plan_faults(problem, plan) else plan
 
 
 def _parts(
