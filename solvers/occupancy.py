@@ -99,6 +99,31 @@ class Occupancy:
             for _ in range(count):
                 self._place_share(node, units)
 
+    def place_together(self, node: int, tasks: Sequence[tuple[int, int]]) -> bool:
+        """Place (kind, count) of single-task jobs, their shares packed together; or nothing.
+
+        One after the other, shares may find no room where all of them together do.
+
+        Returns
+        -------
+        bool
+            Whether they fit.
+        """
+        mark = self.mark()
+        self._remember(node)
+        problem, gpu_kind = self.problem, self.problem.gpu_kind[node]
+        shares = list(self._shares.get(node, ()))
+        for kind, count in tasks:
+            self.free[node] -= problem.demand[kind] * count
+            self.idle[node] -= int(problem.whole_gpus[kind]) * count
+            if gpu_kind >= 0 and not problem.whole_gpus[kind]:
+                units = int(problem.share_units[kind, gpu_kind])
+                shares += [units] * (count if units else 0)
+        if self.idle[node] >= 0 and (self.free[node] >= 0).all() and self._pack(node, shares):
+            return True
+        self.undo(mark)
+        return False
+
     def release(self, entries: Sequence[tuple[int, int, int]]) -> None:
         """Give back what one job's (group, node, count) entries hold."""
         problem = self.problem
@@ -134,20 +159,28 @@ class Occupancy:
         left = list(self._shares[node])
         for _ in range(count):
             left.remove(units)
+        # If the search was cut short: keep the packing, the room is lost to this solver only.
+        self._pack(node, left)
+
+    def _pack(self, node: int, shares: Sequence[int]) -> bool:
+        """Pack all shares on the node anew; nothing changes if they find no room."""
         shared = [free for _, free in self.problem.shared_gpus[node]]
-        packed = pack_shares(shared, int(self._opened[node]), int(self.capacity[node]), left)
-        if packed is None:  # search limit: keep the packing, the room is lost to this solver only
-            return
         held = len(self.problem.idle_gpus[node]) - int(self.idle[node]) - int(self._opened[node])
+        room = len(self.problem.idle_gpus[node]) - held
+        capacity = int(self.capacity[node])
+        packed = pack_shares(shared, room, capacity, shares)
+        if packed is None:
+            return False
         used = max(0, max(packed, default=-1) - len(shared) + 1)
-        bins = shared + [int(self.capacity[node])] * used
-        for size, position in zip(left, packed, strict=True):
+        bins = shared + [capacity] * used
+        for size, position in zip(shares, packed, strict=True):
             bins[position] -= size
-        self._shares[node] = tuple(left)
+        self._shares[node] = tuple(shares)
         self.bins[node] = 0
         self.bins[node, : len(bins)] = bins
-        self.idle[node] = len(self.problem.idle_gpus[node]) - held - used
+        self.idle[node] = room - used
         self._opened[node] = used
+        return True
 
     def _place_share(self, node: int, units: int) -> None:
         row = self.bins[node]

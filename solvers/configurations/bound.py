@@ -31,7 +31,13 @@ import numpy as np
 import numpy.typing as npt
 from ortools.math_opt.python import mathopt  # type: ignore[import-untyped]
 
-from solvers.configurations.classes import Configuration, NodeShapes, TaskClasses
+from solvers.configurations.classes import (
+    Configuration,
+    IntArray,
+    NodeShapes,
+    TaskClasses,
+    total,
+)
 from solvers.configurations.pricing import Pricing
 
 _LARGEST_VALUE = 2**34
@@ -54,12 +60,17 @@ class Fractional:
         Configurations that the linear program uses; each fits a node of its shape.
     rounds
         Times the linear program was solved.
+    loss
+        What a way to fill a node falls short of the best one, by ``loss(shape, tasks)``, at the
+        prices that prove the bound: the bound exceeds the value of a placement by the losses of
+        all nodes and the prices of all tasks left over.
     """
 
     bound: int
     reached: float
     used: Sequence[Configuration]
     rounds: int
+    loss: Callable[[int, Mapping[int, int]], float]
 
 
 class ColumnGeneration:
@@ -92,6 +103,11 @@ class ColumnGeneration:
         # Prices 0 are known to be bad once there are better ones to begin with.
         self._begun = any([self._master.add(shape, tasks) for shape, tasks in columns])
 
+    @property
+    def programs(self) -> int:
+        """Dynamic programs per round: nodes that differ in more than resources need their own."""
+        return self._pricing.programs
+
     def columns(self) -> list[tuple[int, Mapping[int, int]]]:
         """All configurations generated so far."""
         return self._master.columns()
@@ -117,6 +133,8 @@ class ColumnGeneration:
         classes, shapes = self._classes, self._shapes
         bound = int(classes.value @ classes.supply)
         prices = np.zeros(classes.size, dtype=np.int64)
+        worths = [int(classes.value.sum()) * self._scale] * shapes.size
+        proof = (prices, worths)
         reached, done = 0.0, 0
         if self._begun and not stopped():
             reached, duals = self._master.solve()
@@ -128,7 +146,9 @@ class ColumnGeneration:
                 int(count) * best.worth for count, best in zip(shapes.count, found, strict=True)
             )
             # What is placed is worth an integer, so the fraction can go.
-            bound = min(bound, scaled // self._scale)
+            if scaled // self._scale < bound:
+                bound = scaled // self._scale
+                proof = (prices, [best.worth for best in found])
             added = [self._master.add(shape, best.tasks) for shape, best in enumerate(found)]
             if not any(added):
                 break
@@ -138,7 +158,17 @@ class ColumnGeneration:
                 break
             prices = np.maximum(np.rint(duals * self._scale), 0).astype(np.int64)
         self._begun = True
-        return Fractional(bound, reached, self._master.used(), done)
+        return Fractional(bound, reached, self._master.used(), done, self._loss(*proof))
+
+    def _loss(
+        self, prices: IntArray, worths: Sequence[int]
+    ) -> Callable[[int, Mapping[int, int]], float]:
+        earns = self._classes.value * self._scale - prices
+
+        def loss(shape: int, tasks: Mapping[int, int]) -> float:
+            return (worths[shape] - total(tasks, earns)) / self._scale
+
+        return loss
 
 
 class _Master:

@@ -71,7 +71,7 @@ class _Ways:
 
     def front(self, limit: int) -> _Front:
         """The ways within the limit that earn more than all that take no more."""
-        sizes = [len(front.amount) for front in self._fronts]
+        sizes = np.array([len(front.amount) for front in self._fronts], dtype=np.int64)
         added_amount, added_earned, added_step = np.array(self._added, dtype=np.int64).T
         amount = np.concatenate([front.amount for front in self._fronts])
         amount += np.repeat(added_amount, sizes)

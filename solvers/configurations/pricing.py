@@ -15,6 +15,7 @@ import numpy as np
 from solvers.configurations.classes import (
     EXACT,
     PRICED,
+    BoolArray,
     IntArray,
     NodeShapes,
     TaskClasses,
@@ -73,6 +74,16 @@ class Pricing:
         self._rounded: set[int] = set()
         self._prepare_fills()
 
+    @property
+    def programs(self) -> int:
+        """Dynamic programs that one round takes at most."""
+        shapes = range(self._shapes.size)
+        return len({self._group(shape, self._shapes.allowed[shape]) for shape in shapes})
+
+    def _group(self, shape: int, able: BoolArray) -> tuple[bytes, int, tuple[int, ...]]:
+        """Shapes of one group differ in resources and idle GPUs only."""
+        return able.tobytes(), int(self._fill_of[shape]), self._left[shape]
+
     def _prepare_fills(self) -> None:
         """GPU kinds on which all shares are the same in proportion are one."""
         shapes, classes = self._shapes, self._classes
@@ -126,10 +137,8 @@ class Pricing:
         shapes = self._shapes
         groups: dict[tuple[bytes, int, tuple[int, ...]], list[int]] = {}
         for shape in range(shapes.size):
-            able = (shapes.allowed[shape] & (earns > 0)).tobytes()
-            groups.setdefault((able, int(self._fill_of[shape]), self._left[shape]), []).append(
-                shape
-            )
+            group = self._group(shape, shapes.allowed[shape] & (earns > 0))
+            groups.setdefault(group, []).append(shape)
         best: dict[int, Best] = {}
         for members in groups.values():
             # One dynamic program answers for all nodes up to the largest.

@@ -1,7 +1,7 @@
 """Greedy: job by job in several orders, the best of them kept."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 
 import numpy as np
 
@@ -96,12 +96,17 @@ def extend(
     order: Order,
     parameters: SolveParameters,
     started: dict[int, Entries],
+    among: Container[int] | None = None,
 ) -> Entries:
-    """Start what else fits, the jobs in ``started`` being placed already."""
+    """Start what else fits, the jobs in ``started`` being placed already.
+
+    ``among``: the only further jobs to start; None: all.
+    """
     failed_classes: set[int] = set()
     placed: dict[int, Entries] = dict(started)
     for priority in sorted(set(problem.priority.tolist()), reverse=True):
         jobs = [j for j in np.flatnonzero(problem.priority == priority).tolist() if j not in placed]
+        jobs = [j for j in jobs if among is None or j in among]
         elastic: list[int] = []
         for job in sorted(jobs, key=lambda j: order(problem, j)):
             if parameters.remaining_s() <= 0:
