@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from placement.compiled.feasibility import plan_faults
-from placement.compiled.problem import EMPTY_PLAN, CompiledProblem, Plan, Tier, TierKind
+from placement.compiled.problem import EMPTY_PLAN, CompiledProblem, Plan, TierKind
 from placement.compiled.values import is_better, tier_values
 from solvers.base import OnPlan, SolveParameters, SolverResult
 from solvers.bounds import trivial_bounds
@@ -83,21 +83,29 @@ class _Search:
         self.bounds = [None] * len(self.problem.tiers)
         self.bundles = bundles(self.problem)
         self.spent = 0.0
+        self.patience = 1.5
 
     def run(self) -> None:
         """Go through the tiers until the last, or until time is up."""
         problem = self.problem
         self.cells = self._first_cells()
-        tier = 0
         self._skip_settled(0)
         self._tell()
-        while tier < len(problem.tiers) and self._remaining() > 0:
-            if self._settled(tier):
-                tier += 1
-                continue
-            self._build(tier)
-            tier = self._work_through(tier)
+        while self._remaining() > 0 and (tier := self._first_open()) is not None:
+            while tier < len(problem.tiers) and self._remaining() > 0:
+                if self._settled(tier):
+                    tier += 1
+                    continue
+                self._build(tier)
+                tier = self._work_through(tier)
+            # What is left of the time goes to what is not proven, more each time.
+            self.patience *= 2
         self._skip_settled(0)
+
+    def _first_open(self) -> int | None:
+        """The first tier that is not proven."""
+        tiers = range(len(self.problem.tiers))
+        return next((tier for tier in tiers if not self._settled(tier)), None)
 
     # -- one model --------------------------------------------------------------------------
 
@@ -134,15 +142,12 @@ class _Search:
             changed, failed, complete = self._solve_tier(tier)
             if changed < tier:
                 # A tier above got better than it was held at: start again from there.
-                for index in range(changed + 1, len(self.bounds)):
-                    self.bounds[index] = None
                 return changed
             if not self._settled(tier):
                 loose = {i for i, cell in enumerate(self.cells) if not cell.single}
                 split = failed & loose or (loose if complete else set())
                 if split and self._refine(split):
                     return tier
-                self._next_note(tier)
             self._lock(tier)
             tier += 1
         return tier
@@ -194,6 +199,9 @@ class _Search:
         if not plan_faults(self.problem, plan):
             values = tier_values(self.problem, plan)
             if is_better(self.problem, values, self.values):
+                first = next(i for i, v in enumerate(values) if v != self.values[i])
+                # Bounds of the tiers below were proven with this one held at less.
+                self.bounds[first + 1 :] = [None] * (len(values) - first - 1)
                 self.best, self.values = plan, values
                 self._tell()
         else:
@@ -269,10 +277,6 @@ class _Search:
             if self.bounds[index] is None:
                 self.bounds[index] = self.trivial[index]
 
-    def _next_note(self, index: int) -> None:
-        tier: Tier = self.problem.tiers[index]
-        self.notes.append(f"tier {tier.kind} not proven")
-
     def _remaining(self) -> float:
         limit = self.parameters.deterministic_limit
         if limit is not None and self.spent >= limit:
@@ -293,7 +297,8 @@ class _Search:
             for w, i in zip(weights, range(index, len(self.problem.tiers)), strict=True)
             if self.values[i] != self.trivial[i]
         ]
-        return left * min(1.0, 1.5 * weights[0] / max(sum(open_), weights[0]))
+        share = self.patience * weights[0] / max(sum(open_), weights[0])
+        return left * min(1.0, share)
 
     def _tell(self) -> None:
         if self.on_plan is not None:

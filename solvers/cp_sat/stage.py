@@ -12,6 +12,22 @@ from solvers.cp_sat.model import CountingModel
 from solvers.cp_sat.realise import Counts
 from solvers.cp_sat.tiers import Expression
 
+FULL_SEARCHES = (
+    "lb_tree_search",
+    "reduced_costs",
+    "default_lp",
+    "pseudo_costs",
+    "max_lp",
+    "core_max_lp",
+    "quick_restart",
+    "no_lp",
+)
+"""Searches of the whole model, most useful first; with two workers the first runs beside LNS.
+
+Measured on generated clusters: the default one leaves the bounds of span and age open where
+tree searches on the linear relaxation close them.
+"""
+
 SHOW_AFTER_S = 0.3
 """Solutions that are followed by a better one within this time are not looked at."""
 
@@ -78,6 +94,8 @@ def run_stage(
     if deterministic_budget is not None:
         solver.parameters.max_deterministic_time = deterministic_budget
     solver.parameters.catch_sigint_signal = False
+    if parameters.workers > 1:
+        solver.parameters.subsolvers.extend(FULL_SEARCHES)
     watch = None
     if on_counts is not None:
         next_s = [time.monotonic() + SHOW_AFTER_S]

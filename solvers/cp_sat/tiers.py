@@ -300,7 +300,23 @@ class Tiers:
         difference = model.model.new_int_var(0, total, "")
         model.model.add(difference >= largest - smallest)
         model.derive(difference, lambda hint: hint.total([largest]) - hint.total([smallest]))
+        least = sum(int(problem.count_min[model.items[i].group]) for i in items)
+        if least == total and all(d.nodes == 1 for d in domains):
+            self._add_divisors(difference, [d.used for d in domains], total)
         return [(int(problem.intensity[job]), difference, total)]
+
+    def _add_divisors(
+        self, difference: cp_model.IntVar, used: Sequence[cp_model.IntVar], tasks: int
+    ) -> None:
+        """Even counts need a number of domains that divides the tasks: a bound without search."""
+        model = self.model
+        uneven = model.model.new_bool_var("")
+        divisors = [0, *(number for number in range(1, tasks + 1) if tasks % number == 0)]
+        model.model.add_linear_expression_in_domain(
+            cp_model.LinearExpr.sum(list(used)), cp_model.Domain.from_values(divisors)
+        ).only_enforce_if(~uneven)
+        model.model.add(difference >= uneven)
+        model.derive(uneven, any_of([difference]))
 
     def _soft(self) -> Expression:
         problem, model = self.model.problem, self.model
