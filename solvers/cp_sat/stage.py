@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from ortools.sat.python import cp_model
 
 from solvers.base import SolveParameters
+from solvers.cp_sat.expression import Expression
 from solvers.cp_sat.model import CountingModel
 from solvers.cp_sat.realise import Counts
-from solvers.cp_sat.tiers import Expression
 
 FULL_SEARCHES = (
     "lb_tree_search",
