@@ -134,6 +134,7 @@ class _Solve:
     def run(self) -> Answer:
         self._compiled = compile_problem(self._problem)
         self._trivial = trivial_bounds(self._compiled)
+        self._reasons = WaitingReasons(self._problem, self._compiled)
         nothing = (None,) * len(self._compiled.tiers)
         floor: Plan | None = None
         if self._options.solver not in BASELINES:
@@ -227,7 +228,7 @@ class _Solve:
         notes: tuple[str, ...],
     ) -> Answer:
         compiled, problem = self._compiled, self._problem
-        decisions = _decisions(problem, compiled, plan)
+        decisions = _decisions(problem, compiled, self._reasons, plan)
         credible = self._credible(values, bounds)
         objective = tuple(
             _tier_result(compiled, tier, value, bound)
@@ -280,9 +281,11 @@ class _Solve:
         return tuple(merged)
 
 
-def _decisions(problem: Problem, compiled: CompiledProblem, plan: Plan) -> tuple[Decision, ...]:
+def _decisions(
+    problem: Problem, compiled: CompiledProblem, reasons: WaitingReasons, plan: Plan
+) -> tuple[Decision, ...]:
     tasks_of = assign(compiled, plan)
-    reasons = WaitingReasons(problem, compiled, plan)
+    waiting = reasons.after(plan)
     decisions = []
     for job, stated in enumerate(problem.jobs):
         if job in tasks_of:
@@ -298,7 +301,7 @@ def _decisions(problem: Problem, compiled: CompiledProblem, plan: Plan) -> tuple
             )
             decisions.append(Decision(job=stated.name, action=Action.START, tasks=tasks))
         else:
-            decisions.append(Decision(job=stated.name, action=Action.WAIT, why=reasons.why(job)))
+            decisions.append(Decision(job=stated.name, action=Action.WAIT, why=waiting.why(job)))
     return tuple(decisions)
 
 

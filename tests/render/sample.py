@@ -88,7 +88,7 @@ ANSWER: dict[str, Any] = {
         {
             "job": "prep",
             "action": "wait",
-            "why": {"summary": "no node can take a task: 6: too little cpu"},
+            "why": {"summary": "no node can take a task: 6 nodes: too little cpu"},
         },
     ],
     "fragmentation": {
