@@ -175,7 +175,7 @@ def _group(draw: st.DrawFn, name: str, levels: list[str], most: int) -> Document
         "count": count,
         "cpu": draw(st.sampled_from([0, 1, 1, 2, "500m"])),
         "memory": draw(st.sampled_from([1, 1, 2, 3])) * GIB,
-        "network": _maybe(draw, 4, st.sampled_from([5, 10])),
+        "network": _maybe(draw, 4, st.sampled_from([5, 10, 60])),
         "nvme": _maybe(draw, 12, st.just(GIB)),
         "resources": _maybe(draw, 15, st.just({"fpga": 1})),
     }
@@ -266,14 +266,20 @@ def _target(draw: st.DrawFn, levels: list[str]) -> Document:
 
 
 @st.composite
-def documents(draw: st.DrawFn) -> Document:
+def documents(draw: st.DrawFn, most_nodes: int = 4, most_jobs: int = 4) -> Document:
     """A problem document."""
     levels = draw(st.sampled_from([[], ["rack"], ["zone", "rack"]]))
     shapes = {f"s{index}": draw(_shape()) for index in range(draw(st.integers(1, 2)))}
-    nodes = [draw(_node(f"n{index}", shapes, levels)) for index in range(draw(st.integers(2, 4)))]
-    running = [draw(_running(index, nodes, shapes)) for index in range(draw(st.integers(0, 2)))]
+    nodes = [
+        draw(_node(f"n{index}", shapes, levels))
+        for index in range(draw(st.integers(2, most_nodes)))
+    ]
+    running = [
+        draw(_running(index, nodes, shapes))
+        for index in range(draw(st.integers(0, most_nodes // 2)))
+    ]
     running = draw(_with_devices(running, nodes, shapes))
-    jobs = [draw(_job(index, levels)) for index in range(draw(st.integers(2, 4)))]
+    jobs = [draw(_job(index, levels)) for index in range(draw(st.integers(2, most_jobs)))]
     for job in jobs:
         for group in job["tasks"]:
             near = _maybe(draw, 10, st.sampled_from(_all_domains(nodes, levels)))
@@ -297,3 +303,48 @@ def _all_domains(nodes: list[Document], levels: list[str]) -> list[tuple[str, st
     for path in (node["domain"].split("/") for node in nodes if "domain" in node):
         found.update((levels[depth], "/".join(path[: depth + 1])) for depth in range(len(path)))
     return sorted(found)
+
+
+SHARES = (0.1, 0.2, 0.25, 0.3, 0.33, 0.34, 0.4, 0.45, 0.5, 0.51, 0.6, 0.7)
+
+
+@st.composite
+def _gpu_use(draw: st.DrawFn, memory: int | None) -> Document:
+    match draw(st.sampled_from(["share", "share", "bytes", "whole"])):
+        case "bytes" if memory is not None:
+            return {"gpu_memory": draw(st.integers(1, 12)) * GIB}
+        case "whole":
+            return {"gpus": 1}
+    return {"gpus": draw(st.sampled_from(SHARES))}
+
+
+@st.composite
+def share_documents(draw: st.DrawFn) -> Document:
+    """A problem document of little else than shares of GPUs: up to three nodes of one shape."""
+    memory = draw(st.sampled_from([None, 16 * GIB, 24 * GIB]))
+    gpus = _without_none({"model": "A", "memory": memory, "count": draw(st.integers(1, 4))})
+    nodes = [{"name": f"n{index}", "shape": "s"} for index in range(draw(st.integers(1, 3)))]
+    running = [
+        {"node": draw(st.sampled_from(nodes))["name"], "cpu": 1} | draw(_gpu_use(memory))
+        for _ in range(draw(st.integers(0, 4)))
+    ]
+    jobs = []
+    for number in range(draw(st.integers(2, 4))):
+        count = draw(st.integers(1, 4))
+        task = {"name": "w", "cpu": 1} | draw(_gpu_use(memory))
+        task["count"] = count if draw(st.booleans()) else {"min": 1, "max": count}
+        job = {"name": f"job{number}", "tasks": [task]}
+        job["submitted"] = draw(st.sampled_from(["-1h", "-3h"]))
+        if draw(st.booleans()):
+            job["topology"] = "unconstrained"
+        jobs.append(job)
+    return {
+        "now": NOW,
+        "cluster": {
+            "shapes": {"s": {"cpu": draw(st.sampled_from([6, 50])), "gpus": gpus}},
+            "nodes": nodes,
+            "running": [{"job": "r", "tasks": running}] if running else [],
+        },
+        "jobs": jobs,
+        "policy": {"fragmentation": {"target": [{"gpus": 1}, {"gpus": 2, "weight": 3}]}},
+    }

@@ -20,7 +20,7 @@ from placement.problem_file import problem_from_document
 from solvers.registry import solver_names
 from tests.check.answers import Seat, answer_of
 from tests.oracle.brute_force import TooLargeError, best_plan
-from tests.property.problems import Document, documents
+from tests.property.problems import Document, documents, share_documents
 
 EXACT = ("cp-sat", "highs")
 """Solvers that must prove the optimum of every tier of a small problem."""
@@ -31,7 +31,8 @@ MOST_COMBINATIONS = 4000
 TIME_LIMIT_MS = 60_000
 """Far more than a small problem needs: a limit that is met is a failure."""
 
-LIKELY = int(os.environ.get("PLACEMENT_PROPERTY_EXAMPLES", "3000"))
+EXAMPLES = int(os.environ.get("PLACEMENT_PROPERTY_EXAMPLES", "3000"))
+"""Problems per property in the slow run."""
 
 
 def few(count: int) -> settings:
@@ -49,7 +50,10 @@ def few(count: int) -> settings:
 def many() -> settings:
     """Settings of the slow run: thousands of new problems."""
     return settings(
-        max_examples=LIKELY, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True
+        max_examples=EXAMPLES,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        print_blob=True,
     )
 
 
@@ -94,6 +98,17 @@ def agree_with_brute_force(document: Document) -> None:
         assert answer.status is Status.OPTIMAL, (solver, answer.objective, answer.solver)
         found = _named(problem, answer)
         assert found == dict(zip(found, best.values, strict=True)), (solver, best.plan)
+
+
+def agree_with_each_other(document: Document) -> None:
+    """On problems too large for brute force, as far as both prove the optimum."""
+    problem = _problem(document)
+    answers = [_solved(problem, solver) for solver in EXACT]
+    for first, second in zip(*(answer.objective for answer in answers), strict=True):
+        # A tier is only comparable if all before it are proven and equal.
+        if Status.FEASIBLE in (first.status, second.status):
+            break
+        assert (first.tier, first.value) == (second.tier, second.value)
 
 
 def every_answer_is_legal(document: Document) -> None:
@@ -162,6 +177,18 @@ def test_exact_solvers_agree_with_brute_force(document: Document) -> None:
     agree_with_brute_force(document)
 
 
+@given(share_documents())
+@few(25)
+def test_exact_solvers_agree_with_brute_force_on_shares(document: Document) -> None:
+    agree_with_brute_force(document)
+
+
+@given(documents(most_nodes=8, most_jobs=8))
+@few(10)
+def test_exact_solvers_agree_with_each_other(document: Document) -> None:
+    agree_with_each_other(document)
+
+
 @given(documents())
 @few(25)
 def test_every_answer_of_every_solver_is_legal(document: Document) -> None:
@@ -186,6 +213,22 @@ def test_names_and_order_do_not_matter(document: Document, order: Any) -> None:
 @many()
 def test_exact_solvers_agree_with_brute_force_on_thousands(document: Document) -> None:
     agree_with_brute_force(document)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(0)
+@given(share_documents())
+@many()
+def test_exact_solvers_agree_with_brute_force_on_thousands_of_shares(document: Document) -> None:
+    agree_with_brute_force(document)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(0)
+@given(documents(most_nodes=8, most_jobs=8))
+@many()
+def test_exact_solvers_agree_with_each_other_on_thousands(document: Document) -> None:
+    agree_with_each_other(document)
 
 
 @pytest.mark.slow
