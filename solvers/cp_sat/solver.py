@@ -1,5 +1,7 @@
 """The exact solver: tier by tier over a counting model, refined where it promised too much."""
 
+import math
+import time
 from dataclasses import dataclass, field
 
 from placement.compiled.feasibility import plan_faults
@@ -17,10 +19,11 @@ from solvers.cp_sat.cells import (
     with_pools,
     without_pools,
 )
+from solvers.cp_sat.expression import Expression
 from solvers.cp_sat.model import CountingModel
 from solvers.cp_sat.realise import Counts, realise
 from solvers.cp_sat.rules import add_required, add_spread
-from solvers.cp_sat.stage import run_stage
+from solvers.cp_sat.stage import StageResult, run_stage, slices
 from solvers.cp_sat.tiers import Tiers
 from solvers.greedy import Greedy
 
@@ -30,9 +33,17 @@ LARGEST_MODEL = 60_000
 _JOB_TIERS = (TierKind.WORK, TierKind.WORK_WITHOUT_GPUS, TierKind.AGE)
 """Tiers that do not look at where tasks sit: coarse cells and pools will do."""
 
+_FIRST_SEARCH = {
+    TierKind.WORK: "reduced_costs",
+    TierKind.SPAN: "reduced_costs",
+    TierKind.BALANCE: "lb_tree_search",
+}
+"""What proves most at once on generated clusters (``python -m benchmarks scale``)."""
+
 _WEIGHT = {
     TierKind.WORK: 40.0,
     TierKind.WORK_WITHOUT_GPUS: 10.0,
+    TierKind.AGE: 4.0,
     TierKind.FRAGMENTATION: 2.0,
 }
 """Share of the time that is left which a tier may use, relative to the tiers after it (else 1)."""
@@ -154,11 +165,44 @@ class _Search:
 
     def _solve_tier(self, index: int) -> tuple[int, set[int], bool]:
         """Solve one tier; returns the first tier that changed, failed cells, whether optimal."""
-        tier = self.problem.tiers[index]
+        tier, before = self.problem.tiers[index], self.values
         expression = self.tiers.expression(tier)
+        end_s = time.monotonic() + self._budget(index)
+        limit = self._deterministic_budget(index)
+        turns = slices(_FIRST_SEARCH.get(tier.kind, "default_lp"), self.model.size()["variables"])
+        failed: set[int] = set()
+        complete = False
+        while not (complete or self._settled(index)):
+            left_s = min(end_s - time.monotonic(), self._remaining())
+            if left_s <= 0 or (limit is not None and limit <= 0):
+                break
+            search, length = next(turns)
+            if self.parameters.workers == 1:
+                length = math.inf
+            result = self._run(index, expression, search, left_s, min(length, limit or math.inf))
+            if result is None:
+                break
+            if limit is not None:
+                limit -= result.deterministic_time
+            if result.bound is not None:
+                self._tighten(index, result.bound)
+            if result.counts is not None:
+                failed = self._offer(result.counts)
+            complete = result.optimal
+            self._tell()
+            if self.values[:index] != before[:index]:
+                break
+        changed = next(
+            (i for i, (a, b) in enumerate(zip(before, self.values, strict=True)) if a != b), index
+        )
+        return min(changed, index), failed, complete
+
+    def _run(
+        self, index: int, expression: Expression, search: str, left_s: float, length: float
+    ) -> StageResult | None:
+        """One run from the best plan; None if the solver contradicts what is known."""
+        tier = self.problem.tiers[index]
         self.model.hint(self.best)
-        budget = self._budget(index)
-        before = self.values
         watch = None
         if tier.kind is TierKind.WORK:
 
@@ -170,26 +214,18 @@ class _Search:
             self.model,
             expression,
             maximise=tier.maximise,
-            budget_s=budget,
-            deterministic_budget=self._deterministic_budget(index),
+            budget_s=left_s,
+            deterministic_budget=None if math.isinf(length) else length,
             parameters=self.parameters,
+            full_search=search,
             on_counts=watch,
         )
         self.spent += result.deterministic_time
         self.counts["deterministic_time_milli"] = int(self.spent * 1000)
         if result.faulty:
             self.notes.append(f"tier {tier.kind}: the solver found no solution where one is known")
-            return index, set(), False
-        if result.bound is not None:
-            self._tighten(index, result.bound)
-        failed: set[int] = set()
-        if result.counts is not None:
-            failed = self._offer(result.counts)
-        self._tell()
-        changed = next(
-            (i for i, (a, b) in enumerate(zip(before, self.values, strict=True)) if a != b), index
-        )
-        return min(changed, index), failed, result.optimal
+            return None
+        return result
 
     def _offer(self, counts: Counts) -> set[int]:
         """Pack a solution; keep it if it is the best so far."""

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from ortools.sat.python import cp_model
@@ -12,21 +12,12 @@ from solvers.cp_sat.expression import Expression
 from solvers.cp_sat.model import CountingModel
 from solvers.cp_sat.realise import Counts
 
-FULL_SEARCHES = (
-    "lb_tree_search",
-    "reduced_costs",
-    "default_lp",
-    "pseudo_costs",
-    "max_lp",
-    "core_max_lp",
-    "quick_restart",
-    "no_lp",
-)
-"""Searches of the whole model, most useful first; with two workers the first runs beside LNS.
+FULL_SEARCHES = ("default_lp", "reduced_costs", "lb_tree_search", "max_lp", "pseudo_costs")
+"""Searches of the whole model, by CP-SAT's names. What one of them proves at once another may not
+in a minute (measured), so they take turns in slices that double (:func:`slices`)."""
 
-Measured on generated clusters: the default one leaves the bounds of span and age open where
-tree searches on the linear relaxation close them.
-"""
+SLICE = 0.5
+"""Deterministic time of the first slice of a small model."""
 
 SHOW_AFTER_S = 0.3
 """Solutions that are followed by a better one within this time are not looked at."""
@@ -70,6 +61,21 @@ class _Watch(cp_model.CpSolverSolutionCallback):
             self.stop_search()
 
 
+def slices(first: str, variables: int) -> Iterator[tuple[str, float]]:
+    """Searches and their deterministic time, without end: each in turn, then each for longer.
+
+    Runs whose length is heavy-tailed are best cut and started anew with growing limits (Luby,
+    Sinclair and Zuckerman 1993); here each start is another search. Large models get longer
+    slices, for presolve to pay.
+    """
+    length = SLICE * (1 + variables / 5000)
+    order = [first, *(name for name in FULL_SEARCHES if name != first)]
+    while True:
+        for name in order:
+            yield name, length
+        length *= 2
+
+
 def run_stage(
     model: CountingModel,
     expression: Expression,
@@ -78,9 +84,14 @@ def run_stage(
     budget_s: float,
     deterministic_budget: float | None,
     parameters: SolveParameters,
+    full_search: str,
     on_counts: Callable[[Counts], bool] | None = None,
 ) -> StageResult:
-    """Optimise the expression within the budget; ``on_counts`` sees solutions and may end it."""
+    """Optimise the expression within the budget; ``on_counts`` sees solutions and may end it.
+
+    ``full_search``: the search of ``FULL_SEARCHES`` that runs beside LNS with two workers, first of
+    several with more; with one worker CP-SAT has its own way.
+    """
     terms = [(c, v) for c, v, _ in expression.terms if c]
     objective = cp_model.LinearExpr.weighted_sum([v for _, v in terms], [c for c, _ in terms])
     if maximise:
@@ -95,7 +106,9 @@ def run_stage(
         solver.parameters.max_deterministic_time = deterministic_budget
     solver.parameters.catch_sigint_signal = False
     if parameters.workers > 1:
-        solver.parameters.subsolvers.extend(FULL_SEARCHES)
+        solver.parameters.subsolvers.extend(
+            [full_search, *(name for name in FULL_SEARCHES if name != full_search)]
+        )
     watch = None
     if on_counts is not None:
         next_s = [time.monotonic() + SHOW_AFTER_S]
