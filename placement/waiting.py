@@ -1,6 +1,5 @@
 """Why a job waits, in a word: what rules nodes out, and what is left for it."""
 
-
 from typing import TYPE_CHECKING
 
 import numpy as np

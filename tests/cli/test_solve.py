@@ -325,7 +325,7 @@ def test_a_closed_pipe_is_silent() -> None:
 
 def test_an_unforeseen_failure_is_one_line_and_debug_shows_where(tmp_path: Path) -> None:
     """Tests with a module on the path that breaks an import deep inside."""
-    (tmp_path / "hostlist.py").write_text("raise RuntimeError('broken\\n on purpose')\n")
+    (tmp_path / "yaml.py").write_text("raise RuntimeError('broken\\n on purpose')\n")
     done = run("solve", QUICKSTART, PYTHONPATH=str(tmp_path))
     assert done.returncode == 1
     assert done.stderr == (
