@@ -1,13 +1,13 @@
 """Assemblable sets in what is left of the cells, as a linear expression."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from ortools.sat.python import cp_model
 
 from placement.compiled.problem import TargetShape
 from solvers.cp_sat.expression import Expression
-from solvers.cp_sat.hints import Hint
+from solvers.cp_sat.hints import Derivation, Hint
 from solvers.cp_sat.model import CountingModel
 from solvers.cp_sat.rows import Term
 
@@ -161,5 +161,5 @@ class AssemblableSets:
             model.add_at_most([*blocks, (1, units, most)], int((idle // target.gpus).sum()))
 
 
-def _least_of(unit: cp_model.IntVar, nodes: int, sets: cp_model.IntVar) -> Callable[[Hint], int]:
+def _least_of(unit: cp_model.IntVar, nodes: int, sets: cp_model.IntVar) -> Derivation:
     return lambda hint: min(hint.total([unit]), nodes * hint.total([sets]))

@@ -1,13 +1,13 @@
 """Capacity of every resource in every cell: countable ones, GPUs, shares, NIC bandwidth."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from ortools.sat.python import cp_model
 
 from placement.compiled.problem import IntArray
 from solvers.cp_sat.fill import fillable
-from solvers.cp_sat.hints import Hint
+from solvers.cp_sat.hints import Derivation, Hint
 from solvers.cp_sat.model import CountingModel
 from solvers.cp_sat.rows import Term
 
@@ -192,7 +192,7 @@ def _relief(
 ) -> Term | None:
     """Bandwidth, in units, not used because the whole job sits on one node of the cell."""
     problem = model.problem
-    items = model.items_of[bundle]
+    job, items = model.bundles[bundle].first, model.items_of[bundle]
     for i in items:
         least = int(problem.count_min[model.items[i].group])
         if least and (
@@ -201,7 +201,7 @@ def _relief(
             return None
     own = [model.z[i, cell] for i in items if (i, cell) in model.z]
     wholly = model.model.new_bool_var("")
-    model.derive(wholly, lambda hint: int(hint.total(own) > 0 and _on_one_node(hint, bundle)))
+    model.derive(wholly, lambda hint: int(hint.total(own) > 0 and _on_one_node(hint, job)))
     model.model.add(wholly <= model.started[bundle])
     for i in items:
         group = model.items[i].group
@@ -243,11 +243,10 @@ def _relief(
     return (-1, relief, largest)
 
 
-def _beyond(opened: cp_model.IntVar, rank: int) -> Callable[[Hint], int]:
+def _beyond(opened: cp_model.IntVar, rank: int) -> Derivation:
     return lambda hint: int(hint.total([opened]) > rank)
 
 
-def _on_one_node(hint: Hint, bundle: int) -> bool:
-    job = hint.model.bundles[bundle].first
-    entries = np.isin(hint.plan.group, hint.model.problem.job_groups[job])
+def _on_one_node(hint: Hint, job: int) -> bool:
+    entries = np.isin(hint.plan.group, hint.problem.job_groups[job])
     return len(np.unique(hint.plan.node[entries])) == 1

@@ -240,7 +240,7 @@ def _extreme(
 ) -> int:
     counts: dict[int, int] = {}
     entries = np.isin(hint.plan.group, list(groups))
-    domains = hint.model.problem.domain[level][hint.plan.node[entries]]
+    domains = hint.problem.domain[level][hint.plan.node[entries]]
     for domain, count in zip(domains.tolist(), hint.plan.count[entries].tolist(), strict=True):
         counts[domain] = counts.get(domain, 0) + count
     return which(list(counts.values())) if counts else 0

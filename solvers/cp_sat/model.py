@@ -5,16 +5,16 @@ integer per group and cell instead of one Boolean per task and node: identical t
 never told apart, which is what makes the model small and free of symmetry.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from ortools.sat.python import cp_model
 
-from placement.compiled.problem import CompiledProblem, IntArray, Plan
-from solvers.cp_sat.bundles import Bundle, canonical, twins
+from placement.compiled.problem import CompiledProblem, IntArray
+from solvers.cp_sat.bundles import Bundle, twins
 from solvers.cp_sat.cells import Cell
-from solvers.cp_sat.hints import Hint
+from solvers.cp_sat.hints import Derivation
 from solvers.cp_sat.rows import Part, Term, add_at_most
 
 
@@ -70,7 +70,7 @@ class CountingModel:
         self.opened: dict[int, tuple[cp_model.IntVar, int]] = {}
         self.bins: dict[int, list[tuple[int, list[cp_model.IntVar]]]] = {}
         self._totals: dict[int, cp_model.IntVar] = {}
-        self.derived: list[tuple[cp_model.IntVar, Callable[[Hint], int]]] = []
+        self.derived: list[tuple[cp_model.IntVar, Derivation]] = []
         self.cell_of_node = np.full(problem.node_count, -1, dtype=np.int64)
         for index, cell in enumerate(self.cells):
             if not cell.parts:
@@ -93,7 +93,7 @@ class CountingModel:
         """Tasks of the kind that fit on each node of the cell by themselves."""
         return self.problem.fit[kind, list(self.cells[cell].nodes)]
 
-    def derive(self, variable: cp_model.IntVar, value: Callable[[Hint], int]) -> cp_model.IntVar:
+    def derive(self, variable: cp_model.IntVar, value: Derivation) -> cp_model.IntVar:
         """Register how a variable follows from a plan, so that hints are complete."""
         self.derived.append((variable, value))
         return variable
@@ -179,19 +179,6 @@ class CountingModel:
             for item in self.items
         ]
 
-    def hint(self, plan: Plan) -> None:
-        """Hint every variable with the values of a feasible plan."""
-        self.model.clear_hints()  # type: ignore[no-untyped-call]
-        hint = Hint.of(self, canonical(self.problem, plan))
-        seen: set[int] = set()
-        for variable, value in hint.known():
-            self.model.add_hint(variable, value)
-            seen.add(variable.index)
-        for variable, derive in self.derived:
-            value = derive(hint)
-            hint.values[variable.index] = value
-            self.model.add_hint(variable, value)
-
     def add_at_most(self, terms: Sequence[Term], limit: int) -> None:
         """See :func:`solvers.cp_sat.rows.add_at_most`."""
         for part in add_at_most(self.model, terms, limit):
@@ -209,5 +196,5 @@ class CountingModel:
         }
 
 
-def _sum_of(part: Part) -> Callable[[Hint], int]:
+def _sum_of(part: Part) -> Derivation:
     return lambda hint: sum(c * hint.total([v]) for c, v, _ in part.terms)

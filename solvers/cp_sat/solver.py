@@ -25,6 +25,7 @@ from solvers.cp_sat.realise import Counts, realise
 from solvers.cp_sat.rules import add_required, add_spread
 from solvers.cp_sat.stage import StageResult, run_stage, slices
 from solvers.cp_sat.tiers import Tiers
+from solvers.cp_sat.warm_start import hint_plan
 from solvers.greedy import Greedy
 
 LARGEST_MODEL = 60_000
@@ -202,7 +203,7 @@ class _Search:
     ) -> StageResult | None:
         """One run from the best plan; None if the solver contradicts what is known."""
         tier = self.problem.tiers[index]
-        self.model.hint(self.best)
+        hint_plan(self.model, self.best)
         watch = None
         if tier.kind is TierKind.WORK:
 

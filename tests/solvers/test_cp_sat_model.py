@@ -23,6 +23,7 @@ from solvers.cp_sat.cells import (
 from solvers.cp_sat.model import CountingModel
 from solvers.cp_sat.rules import add_required, add_spread
 from solvers.cp_sat.tiers import Tiers
+from solvers.cp_sat.warm_start import hint_plan
 from solvers.greedy import Greedy
 
 FAR = 1e12
@@ -99,7 +100,7 @@ def test_the_hint_is_complete_and_feasible_in_every_tier(name: str, granularity:
         if granularity == "pools" and tier.kind not in (TierKind.WORK, TierKind.AGE):
             continue
         tiers.expression(tier)
-    model.hint(plan)
+    hint_plan(model, plan)
     log: list[str] = []
     solver = cp_model.CpSolver()
     solver.parameters.log_search_progress = True
