@@ -8,6 +8,7 @@ from solvers.base import Solver
 _BUILT_IN = {
     "auto": ("solvers.auto", "Auto"),
     "cp-sat": ("solvers.cp_sat", "CpSat"),
+    "configurations": ("solvers.configurations", "Configurations"),
     "greedy": ("solvers.greedy", "Greedy"),
     "highs": ("solvers.highs", "Highs"),
     "first-fit": ("solvers.baselines", "FirstFit"),

@@ -14,6 +14,7 @@ The measure is the share of all GPUs allocated when the pods that have arrived a
 ``policies``            the six policies of the study; others register by name
 ``online``              the replay: one arrival after the other
 ``metrics``             allocation at a given load
+``offline``             all pods at once, solved by the engine
 ``ceiling``             a proven upper bound on what any placement can allocate
 ``outcome``             the result of one run
 ``report``              JSON lines, the table, and placements as CSV

@@ -17,6 +17,9 @@ from benchmarks.openb.trace import Published, Trace, read_published, read_trace
 MODES = ("online", "batch", "offline")
 """Each but ``online`` is a module ``benchmarks.openb.<mode>`` with a `RunMode` called ``run``."""
 
+PUBLISHED_SEEDS = tuple(range(42, 52))
+"""Of the arrivals behind the published figures."""
+
 
 class RunMode(Protocol):
     """What the module of a mode other than ``online`` offers as ``run``."""
@@ -42,7 +45,7 @@ class RunMode(Protocol):
         time_limit_s
             Seconds for one solve.
         seeds
-            Recorded arrival orders to use, for modes that know any.
+            Recorded arrival orders, or seeds of a solver; empty: the mode's own choice.
         policies
             Names as given; empty: the mode's own choice.
         arrivals_path
@@ -106,7 +109,7 @@ def _outcomes(args: argparse.Namespace) -> Iterator[Outcome]:
                 args.data,
                 trace_name,
                 args.arrivals,
-                seeds=args.seeds,
+                seeds=args.seeds or PUBLISHED_SEEDS,
                 policies=policies or BASELINES,
                 jobs=args.jobs,
                 ceilings=args.ceiling,
@@ -165,9 +168,10 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--seeds",
         type=_seeds,
-        default=tuple(range(42, 52)),
+        default=(),
         metavar="A-B",
-        help="recorded orders to replay, as in 42-51 or 42,45 (default: 42-51)",
+        help="recorded orders to replay, as in 42-51 or 42,45 (default: 42-51); in mode offline "
+        "random seeds of the solver (default: 0)",
     )
     add(
         "--policy",

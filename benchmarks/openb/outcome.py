@@ -46,6 +46,8 @@ class Outcome:
         Wall time of the placements.
     decisions
         Empty unless asked for.
+    peak_rss_mib
+        Most memory that the process has used so far, MiB; None: not measured.
     """
 
     trace: str
@@ -57,3 +59,4 @@ class Outcome:
     ceiling: float | None
     seconds: float
     decisions: Sequence[Decision] = ()
+    peak_rss_mib: int | None = None

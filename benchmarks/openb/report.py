@@ -14,18 +14,19 @@ PLACEMENT_COLUMNS = ("seed", "arrival", "pod", "node", "gpus")
 
 def json_line(outcome: Outcome) -> str:
     """One JSON object for one run."""
-    return json.dumps(
-        {
-            "trace": outcome.trace,
-            "seed": outcome.seed,
-            "mode": outcome.mode,
-            "policy": outcome.policy,
-            "allocation": outcome.allocation,
-            "ceiling": outcome.ceiling,
-            "seconds": outcome.seconds,
-            "allocation_at_130": outcome.allocation_at_130,
-        }
-    )
+    row = {
+        "trace": outcome.trace,
+        "seed": outcome.seed,
+        "mode": outcome.mode,
+        "policy": outcome.policy,
+        "allocation": outcome.allocation,
+        "ceiling": outcome.ceiling,
+        "seconds": outcome.seconds,
+        "allocation_at_130": outcome.allocation_at_130,
+    }
+    if outcome.peak_rss_mib is not None:
+        row["peak_rss_mib"] = outcome.peak_rss_mib
+    return json.dumps(row)
 
 
 def table(outcomes: Sequence[Outcome], published: Mapping[tuple[str, str], Published]) -> str:
