@@ -31,7 +31,7 @@ MOST_COMBINATIONS = 4000
 TIME_LIMIT_MS = 60_000
 """Far more than a small problem needs: a limit that is met is a failure."""
 
-EXAMPLES = int(os.environ.get("PLACEMENT_PROPERTY_EXAMPLES", "3000"))
+EXAMPLES = int(os.environ.get("PLACEMENT_PROPERTY_EXAMPLES", "1000"))
 """Problems per property in the slow run."""
 
 
