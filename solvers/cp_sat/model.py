@@ -71,6 +71,7 @@ class CountingModel:
         self.bins: dict[int, list[tuple[int, list[cp_model.IntVar]]]] = {}
         self._totals: dict[int, cp_model.IntVar] = {}
         self.derived: list[tuple[cp_model.IntVar, Derivation]] = []
+        self.row_parts: list[tuple[cp_model.IntVar, Derivation]] = []
         self.cell_of_node = np.full(problem.node_count, -1, dtype=np.int64)
         for index, cell in enumerate(self.cells):
             if not cell.parts:
@@ -181,8 +182,9 @@ class CountingModel:
 
     def add_at_most(self, terms: Sequence[Term], limit: int) -> None:
         """See :func:`solvers.cp_sat.rows.add_at_most`."""
+        # Parts of rows follow from all else, also from what is derived after the row was added.
         for part in add_at_most(self.model, terms, limit):
-            self.derive(part.variable, _sum_of(part))
+            self.row_parts.append((part.variable, _sum_of(part)))
 
     def add_at_least(self, terms: Sequence[Term], limit: int) -> None:
         """See :func:`solvers.cp_sat.rows.add_at_least`."""

@@ -12,7 +12,7 @@ def hint_plan(model: CountingModel, plan: Plan) -> None:
     """Hint every variable with the values that follow from a feasible plan."""
     hint = Hint(model.problem, canonical(model.problem, plan))
     _count(model, hint)
-    for variable, derive in model.derived:
+    for variable, derive in (*model.derived, *model.row_parts):
         hint.values[variable.index] = derive(hint)
     model.model.clear_hints()  # type: ignore[no-untyped-call]
     for index, value in sorted(hint.values.items()):

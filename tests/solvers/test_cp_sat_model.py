@@ -1,5 +1,6 @@
 """The counting model: complete hints, exact refinement, sizes that do not grow with node counts."""
 
+import copy
 import re
 from typing import Any
 
@@ -89,10 +90,33 @@ SHARES = {
 """Shares by count and by memory, a gang with bandwidth, an elastic one, a spread."""
 
 
+def odd_amounts() -> dict[str, Any]:
+    """The same with amounts that have no divisor in common: rows come in several digits."""
+    document = copy.deepcopy(SHARES)
+    shape = document["cluster"]["shapes"]["s"]
+    shape |= {"memory": 2**38 + 1, "network": 10**11 + 3}
+    shape["gpus"]["memory"] = 24 * 2**30 + 7
+    for number, job in enumerate(document["jobs"]):
+        for task in job.get("tasks", [job]):
+            task["memory"] = 2**33 + 1 + 2 * number
+            if "gpu_memory" in task:
+                task["gpu_memory"] = 10**10 + 1 + 2 * number
+            if "network" in task:
+                task["network"] = 10**10 + 1 + 2 * number
+    target = {"nodes": 2, "gpus": 1, "memory": 2**33 + 5, "level": "rack"}
+    document["policy"] = {"fragmentation": {"target": [target]}}
+    return document
+
+
 @pytest.mark.parametrize("granularity", ["pools", "coarse", "nodes"])
-@pytest.mark.parametrize("name", ["generated", "shares"])
+@pytest.mark.parametrize("name", ["generated", "shares", "odd"])
 def test_the_hint_is_complete_and_feasible_in_every_tier(name: str, granularity: str) -> None:
-    problem = compiled(cluster_document(20, 3, jobs=16) if name == "generated" else SHARES)
+    documents = {
+        "generated": cluster_document(20, 3, jobs=16),
+        "shares": SHARES,
+        "odd": odd_amounts(),
+    }
+    problem = compiled(documents[name])
     plan = greedy_plan(problem)
     model = build(problem, granularity)
     tiers = Tiers(model)
