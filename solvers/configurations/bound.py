@@ -86,7 +86,7 @@ class ColumnGeneration:
     Raises
     ------
     UnboundableError
-        See :class:`solvers.configurations.pricing.Pricing`.
+        See :func:`solvers.configurations.units.small_units`.
     """
 
     def __init__(

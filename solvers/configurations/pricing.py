@@ -22,6 +22,7 @@ from solvers.configurations.classes import (
     total,
 )
 from solvers.configurations.fill import FillTasks, NodeFill
+from solvers.configurations.units import GpuUnits, small_units
 
 _MAX_PRICED = 2**27
 """Amounts of the priced resource are brought below this, so that prices are fine enough."""
@@ -29,15 +30,7 @@ _MAX_PRICED = 2**27
 _PRICE_SCALE = 2**10
 """Prices of the priced resource are this much finer: they are multiplied by large numbers."""
 
-_MAX_UNITS = 1000
-"""More units than this per GPU are rounded to as many, if no share gets lost by that."""
-
-_MOST_UNITS = 20_000
 _MOST_PRICES = 50
-
-
-class UnboundableError(ValueError):
-    """GPU shares are too small for the bound to be worked out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +64,7 @@ class Pricing:
         self._fill_tasks: list[FillTasks] = []
         self._fill_of = np.zeros(shapes.size, dtype=np.int64)
         self._left: list[tuple[int, ...]] = []
-        self._rounded: set[int] = set()
+        self._units: dict[int, GpuUnits] = {}
         self._prepare_fills()
 
     @property
@@ -88,43 +81,29 @@ class Pricing:
         """GPU kinds on which all shares are the same in proportion are one."""
         shapes, classes = self._shapes, self._classes
         numbers: dict[bytes, int] = {}
-        scaled: dict[int, tuple[int, IntArray, int, int]] = {}
         for shape in range(shapes.size):
             kind = int(shapes.gpu_kind[shape])
-            if kind not in scaled:
-                scaled[kind] = self._scaled_units(kind)
-            capacity, units, numerator, divisor = scaled[kind]
-            key = units.tobytes() + capacity.to_bytes(8, "little")
+            if kind not in self._units:
+                self._units[kind] = self._units_on(kind)
+            units = self._units[kind]
+            key = units.share.tobytes() + units.capacity.to_bytes(8, "little")
             if key not in numbers:
                 numbers[key] = len(self._fill_tasks)
+                on_one = np.where(classes.gpus == 1, units.capacity, units.share)
                 self._fill_tasks.append(
-                    FillTasks(classes.demand[:, EXACT], classes.gpus, units, capacity)
+                    FillTasks(classes.demand[:, EXACT], classes.gpus, on_one, units.capacity)
                 )
             self._fill_of[shape] = numbers[key]
-            left = (units_left * numerator // divisor for units_left in shapes.shared[shape])
-            self._left.append(tuple(sorted(units_left for units_left in left if units_left)))
+            left = (units.left(amount) for amount in shapes.shared[shape])
+            self._left.append(tuple(sorted(amount for amount in left if amount)))
 
-    def _scaled_units(self, kind: int) -> tuple[int, IntArray, int, int]:
-        """Capacity and ``[K]`` units on GPUs of this kind, and the factor that was applied."""
-        classes = self._classes
-        whole = classes.gpus == 1
+    def _units_on(self, kind: int) -> GpuUnits:
         if kind < 0:
-            return 1, np.where(whole, 1, 0).astype(np.int64), 1, 1
+            return GpuUnits(1, np.zeros(self._classes.size, dtype=np.int64))
+        shapes = np.flatnonzero(self._shapes.gpu_kind == kind).tolist()
+        shared = [left for shape in shapes for left in self._shapes.shared[shape]]
         capacity = int(self._shapes.gpu_capacity[kind])
-        share = classes.share[:, kind]
-        wanted = share[share > 0]
-        divisor = int(np.gcd.reduce(wanted)) if len(wanted) else max(1, capacity)
-        numerator = 1
-        if capacity // divisor > _MAX_UNITS:
-            # Rounded down, as is what holds them: whatever fits, still fits.
-            most = max(_MAX_UNITS, -(-capacity // int(wanted.min())))
-            if most > _MOST_UNITS:
-                raise UnboundableError(f"a GPU holds {most} shares")
-            numerator, divisor = most, capacity
-            self._rounded.add(kind)
-        units = np.array([int(s) * numerator // divisor for s in share], dtype=np.int64)
-        reduced = capacity * numerator // divisor
-        return reduced, np.where(whole, reduced, units), numerator, divisor
+        return small_units(capacity, self._classes.share[:, kind], shared)
 
     def best(self, earns: IntArray) -> list[Best]:
         """For each shape: the configuration that earns most.
@@ -215,7 +194,7 @@ class Pricing:
     def _within_gpus(self, tasks: Counter[int], shape: int) -> Counter[int]:
         """Where units were rounded, shares may not fit in truth: leave those out."""
         kind = int(self._shapes.gpu_kind[shape])
-        if kind not in self._rounded:
+        if not self._units[kind].is_rounded:
             return tasks
         classes = self._classes
         held = sum(int(classes.gpus[k]) * number for k, number in tasks.items())

@@ -14,8 +14,8 @@ from solvers.base import OnPlan, SolveParameters, SolverResult
 from solvers.bounds import trivial_bounds
 from solvers.configurations.bound import ColumnGeneration, Fractional
 from solvers.configurations.improve import Improver
-from solvers.configurations.pricing import UnboundableError
 from solvers.configurations.rounding import FilledNode, rounded
+from solvers.configurations.units import UnboundableError
 from solvers.configurations.view import View, single_jobs, values_of_work, view_of
 from solvers.greedy import Greedy
 from solvers.greedy.placing import Entries, JobPlacer
