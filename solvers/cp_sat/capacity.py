@@ -61,13 +61,86 @@ def _add_sized_rows(
     for threshold in all_sizes[1:][-THRESHOLDS:]:
         large = [i for i, size in used.items() if size >= threshold]
         limit = int(fillable(free, [used[i] for i in large]).sum())
+        row = [t for i in large for t in model.terms(i, cell, used[i])]
+        if all(used[i] % threshold == 0 for i in large):
+            blocks = _blocks(model, cell, {i: used[i] for i in large}, threshold, free)
+            limit = threshold * int(blocks.sum())
+            row += _broken_blocks(model, cell, used, threshold, free, blocks)
         if sum(used[i] * most[i] for i in large) > limit:
-            model.add_at_most([t for i in large for t in model.terms(i, cell, used[i])], limit)
+            model.add_at_most(row, limit)
         count = int((free // threshold).sum())
         if limit < count * threshold or len({used[i] for i in large}) == 1:
             continue
         if sum(most[i] for i in large) > count:
             model.add_at_most([t for i in large for t in model.terms(i, cell, 1)], count)
+
+
+def _blocks(
+    model: CountingModel, cell: int, large: dict[int, int], threshold: int, free: IntArray
+) -> IntArray:
+    """``[nodes]`` blocks of ``threshold`` that the large tasks (item -> size) can use of each node.
+
+    What is free bounds them, and so does every countable resource: tasks that take ``demand`` for
+    ``size`` use at most free x size / (threshold x demand) blocks of it, the largest such ratio
+    counting where several kinds of tasks are mixed.
+    """
+    problem = model.problem
+    nodes = list(model.cells[cell].nodes)
+    blocks = free // threshold
+    for resource in range(len(problem.resource_names)):
+        left = problem.free[nodes, resource]
+        most = np.zeros(len(nodes), dtype=np.int64)
+        for item, size in large.items():
+            demand = int(problem.demand[model.items[item].kind, resource])
+            if not demand:
+                break
+            units = size // threshold
+            most = np.maximum(most, left // demand * units + left % demand * units // demand)
+        else:
+            blocks = np.minimum(blocks, most)
+    return blocks
+
+
+def _broken_blocks(
+    model: CountingModel,
+    cell: int,
+    used: dict[int, int],
+    threshold: int,
+    free: IntArray,
+    usable: IntArray,
+) -> list[Term]:
+    """Blocks of ``threshold`` that smaller tasks bound to one part of a pool must break there.
+
+    In a part whose nodes leave ``rest`` beyond usable blocks, smaller tasks of size m in all take
+    at least (m - rest) / threshold blocks. All larger sizes are multiples of the threshold, so
+    what they leave of the blocks is whole. The pool's row alone would let the smaller tasks use
+    the rests of all its parts.
+    """
+    terms: list[Term] = []
+    start = 0
+    for part in model.cells[cell].parts:
+        end = start + len(model.cells[part].nodes)
+        blocks = int(usable[start:end].sum())
+        rest = int(free[start:end].sum()) - threshold * blocks
+        start = end
+        small: list[Term] = [
+            (used[i], *model.count(i, part))
+            for i in model.items_in[part]
+            if 0 < used.get(i, 0) < threshold
+        ]
+        if not blocks or sum(size * most for size, _, most in small) <= rest:
+            continue
+        broken = model.model.new_int_var(0, blocks, "")
+        model.add_at_most([*small, (-threshold, broken, blocks)], rest)
+        model.derive(broken, _blocks_of(small, threshold, rest))
+        terms.append((threshold, broken, blocks))
+    return terms
+
+
+def _blocks_of(small: list[Term], threshold: int, rest: int) -> Derivation:
+    return lambda hint: max(
+        0, -(-(sum(size * hint.total([z]) for size, z, _ in small) - rest) // threshold)
+    )
 
 
 def _most(model: CountingModel, item: int, cell: int) -> int:

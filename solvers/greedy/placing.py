@@ -27,6 +27,11 @@ class JobPlacer:
         self.problem = problem
         self.tight = tight
         self.occupancy = occupancy
+        self._sizes = [
+            (int(size), problem.demand[problem.whole_gpus == size].min(axis=0))
+            for size in np.unique(problem.whole_gpus)
+            if size
+        ]
         self._all = np.arange(problem.node_count, dtype=np.int64)
         self._spread: dict[int, SpreadRule] = {rule.group: rule for rule in problem.spread}
         self._required: dict[int, list[OneDomain]] = {}
@@ -211,12 +216,31 @@ class JobPlacer:
         cpu = self.occupancy.free[nodes, 0] / max(1, int(problem.free[:, 0].max(initial=1)))
         soft = problem.soft_cost[kind, nodes] / 1000
         if problem.whole_gpus[kind]:
-            return np.asarray(soft * 100 + idle + cpu)
+            return np.asarray(soft * 100 + self._broken(kind, nodes) * 10 + idle + cpu)
         if problem.share_units.size and problem.share_units[kind].any():
             units = problem.share_units[kind][problem.gpu_kind[nodes]]
             opened = ~np.any(self.occupancy.bins[nodes] >= units[:, None], axis=1)
             return np.asarray(soft * 100 + opened * 20 + idle + cpu)
         return np.asarray(soft * 100 + idle * 10 + cpu)
+
+    def _broken(self, kind: int, nodes: IntArray) -> IntArray:
+        """GPUs in larger requests that no longer fit once a task of the kind sits on the node.
+
+        5 idle GPUs are a four and a one, 6 a four and a two: a task of two breaks the four of 5,
+        unless the node lacks the CPU for a request of four anyway.
+        """
+        idle, free = self.occupancy.idle[nodes], self.occupancy.free[nodes]
+        gpus, demand = int(self.problem.whole_gpus[kind]), self.problem.demand[kind]
+        lost = np.zeros(len(nodes), dtype=np.int64)
+        for size, least in self._sizes:
+            if size > gpus:
+                used = np.flatnonzero(least)
+                before = np.minimum(idle // size, (free[:, used] // least[used]).min(axis=1))
+                after = np.minimum(
+                    (idle - gpus) // size, ((free - demand)[:, used] // least[used]).min(axis=1)
+                )
+                lost += size * (before - np.minimum(before, np.maximum(after, 0)))
+        return lost
 
     def _spread_amounts(
         self, rule: SpreadRule, count: int, nodes: IntArray, room: IntArray
