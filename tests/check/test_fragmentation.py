@@ -199,3 +199,31 @@ def test_report_counts_each_set_by_itself() -> None:
     )
     assert [row["count"] for row in report.sets] == [2, 1, 2, 2, 5]
     assert report.weighted == 2 + 0.5 + 2 + 2 + 5
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        pytest.param({"state": "cordoned"}, id="cordoned"),
+        pytest.param({"state": "down"}, id="down"),
+        pytest.param({}, id="over its capacity"),
+    ],
+)
+def test_what_takes_nothing_counts_for_nothing(spoil: dict[str, Any]) -> None:
+    node = {"name": "a", "shape": "s"} | spoil
+    overfull = [] if spoil else [{"job": "r", "tasks": [{"node": "a", "memory": 11}]}]
+    problem = problem_from_document(
+        {
+            "now": "2026-11-30T12:00:00Z",
+            "cluster": {
+                "shapes": {"s": {"cpu": 4, "memory": 10, "gpus": {"model": "A", "count": 2}}},
+                "nodes": [node, {"name": "b", "shape": "s"}],
+                "running": overfull,
+            },
+            "jobs": [{"name": "j", "cpu": 1}],
+            "policy": {"fragmentation": {"target": [{"cpu": 2}, {"gpus": 1}]}},
+        }
+    )
+    report = fragmentation_report(problem, None)
+    assert [row["count"] for row in report.sets] == [2, 2]
+    assert report.free_gpus_milli == 2000
