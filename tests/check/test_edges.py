@@ -73,7 +73,7 @@ EDGES: list[tuple[Rule, str, list[Seat], Fields, Fields, Fields]] = [
         ALONE,
         {},
         {"selector": [{"key": "v", "op": "Lt", "value": "1.11"}]},
-        {"selector": [{"key": "v", "op": "Lt", "value": "1.10"}]},
+        {"selector": [{"key": "v", "op": "Lt", "value": "1.10.0"}]},
     ),
     (
         Rule.SELECTOR,
