@@ -7,7 +7,6 @@ by the same few rounds of column generation and rounding as the whole at first.
 """
 
 import random
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -15,7 +14,8 @@ import numpy as np
 
 from solvers.configurations.bound import ColumnGeneration, Fractional
 from solvers.configurations.classes import NodeShapes, TaskClasses, total
-from solvers.configurations.rounding import FilledNode, clipped, rounded
+from solvers.configurations.completion import FilledNode
+from solvers.configurations.rounding import clipped, rounded
 
 _FREED = 60
 """Nodes emptied at once: few enough for one step to take a fraction of a second."""
@@ -116,17 +116,16 @@ class Improver:
         return sorted(chosen)
 
     def _replace(self, freed: list[int], filled: list[FilledNode]) -> None:
-        ways: dict[int, list[Counter[int]]] = {}
+        ways: dict[int, list[FilledNode]] = {}
         for shape, tasks in filled:
-            ways.setdefault(shape, []).append(tasks)
+            ways.setdefault(shape, []).append((shape, tasks))
             if tasks:
                 self._columns.setdefault(_key(shape, tasks), (shape, dict(tasks)))
         for index in freed:
             shape, tasks = self.nodes[index]
             for task, number in tasks.items():
                 self._left[task] += number
-            new = ways.get(shape)
-            self.nodes[index] = (shape, new.pop() if new else Counter())
+            self.nodes[index] = ways[shape].pop()
         for index in freed:
             self._take(self.nodes[index][1])
 

@@ -6,12 +6,10 @@ from dataclasses import replace
 
 from solvers.configurations.bound import ColumnGeneration
 from solvers.configurations.classes import Configuration, IntArray, NodeShapes, TaskClasses
-
-FilledNode = tuple[int, Counter[int]]
-"""Shape of a node, and its tasks by class."""
+from solvers.configurations.completion import FilledNode, complete
 
 _ALMOST = 1e-6
-_ROUNDS = 12
+_ROUNDS = 6
 """Rounds of column generation per residual; more find better fractions, and no better wholes."""
 
 
@@ -28,7 +26,7 @@ def rounded(
 
     The whole part of every weight is taken, and the linear program solved again for the nodes and
     tasks that remain, with new configurations that suit them; where no weight is whole, the
-    largest is rounded up.
+    largest is rounded up. At last, what is left over goes where there still is room.
 
     Parameters
     ----------
@@ -39,14 +37,14 @@ def rounded(
     columns
         Configurations known.
     stopped
-        True: what remains stays empty.
+        True: nothing is solved again.
     rounds
         Most rounds of column generation before weights are rounded again.
 
     Returns
     -------
     list of FilledNode
-        No more nodes of any shape, and tasks of any class, than there are.
+        All nodes, those without tasks too; no more tasks of any class than there are.
     """
     nodes = shapes.count.copy()
     supply = classes.supply.copy()
@@ -65,6 +63,9 @@ def rounded(
         )
         current = list(generation.run(stopped=stopped, rounds=rounds).used)
         known = generation.columns()
+    for shape, number in enumerate(nodes.tolist()):
+        filled += [(shape, Counter()) for _ in range(number)]
+    complete(shapes, classes, filled, supply)
     return filled
 
 

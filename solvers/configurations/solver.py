@@ -1,7 +1,6 @@
 """Priority by priority: fractional placement, whole nodes, the rest greedily, then improvement."""
 
 import time
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -13,8 +12,9 @@ from placement.compiled.values import is_better, tier_values
 from solvers.base import OnPlan, SolveParameters, SolverResult
 from solvers.bounds import trivial_bounds
 from solvers.configurations.bound import ColumnGeneration, Fractional
+from solvers.configurations.completion import FilledNode
 from solvers.configurations.improve import Improver
-from solvers.configurations.rounding import FilledNode, rounded
+from solvers.configurations.rounding import rounded
 from solvers.configurations.units import UnboundableError
 from solvers.configurations.view import View, single_jobs, values_of_work, view_of
 from solvers.greedy import Greedy
@@ -30,6 +30,9 @@ _STEPS_PER_REPORT = 25
 
 _STEPS_PER_LIMIT = 4
 """Steps of improvement per unit of deterministic time."""
+
+_BOUND_PART = 0.5
+"""Most of the time that is left that one fractional placement may take."""
 
 _FINISH_MARGIN = 2.0
 """Time kept back to make a plan of what is known, relative to what it took the first time."""
@@ -154,7 +157,7 @@ class _Search:
         if columns.programs > MOST_PROGRAMS:
             self._note(f"nodes differ in {columns.programs} ways: too many for configurations")
             return None
-        return columns, columns.run(stopped=self._stopped, gap=_GAP)
+        return columns, columns.run(stopped=self._part_used(_BOUND_PART), gap=_GAP)
 
     # -- plans --------------------------------------------------------------------------------
 
@@ -217,14 +220,7 @@ class _Search:
                 known.columns.columns(),
                 stopped=self._stopped,
             )
-            self._add_empty(known)
         return known
-
-    def _add_empty(self, known: _Priority) -> None:
-        """All nodes appear, those without tasks too."""
-        filled = Counter(shape for shape, _ in known.nodes)
-        for shape, count in enumerate(known.view.shapes.count.tolist()):
-            known.nodes += [(shape, Counter()) for _ in range(count - filled[shape])]
 
     def _improve(
         self,
@@ -310,6 +306,13 @@ class _Search:
 
     def _stopped(self) -> bool:
         return self.parameters.remaining_s() <= 0
+
+    def _part_used(self, part: float) -> Callable[[], bool]:
+        """Asks whether this part of the time that is left has been used."""
+        if self.parameters.deterministic_limit is not None:
+            return self._stopped
+        rest_s = (1 - part) * self.parameters.remaining_s()
+        return lambda: self.parameters.remaining_s() <= rest_s
 
     def _out_of_time(self) -> bool:
         return self.parameters.remaining_s() <= self._finish_s

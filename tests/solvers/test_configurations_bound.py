@@ -2,6 +2,7 @@
 
 import math
 import random
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from placement.resolve import problem_from_document
 from solvers.base import SolveParameters
 from solvers.configurations.bound import ColumnGeneration
 from solvers.configurations.classes import total
+from solvers.configurations.completion import FilledNode, complete
 from solvers.configurations.improve import Improver
 from solvers.configurations.rounding import rounded
 from solvers.configurations.units import UnboundableError, small_units
@@ -149,23 +151,30 @@ def test_rounding_and_each_step_use_no_more_than_there_is_and_never_lose() -> No
     fractional = generation.run(stopped=never, gap=0.5)
     nodes = rounded(shapes, classes, fractional.used, generation.columns(), stopped=never)
     assert len(nodes) == 30
-    improver = Improver(shapes, classes, fractional, generation.columns(), nodes, seed=3)
+    check(view, nodes)
+    # From a start far from it, each step comes closer.
+    empty = [(shape, Counter[int]()) for shape, _ in nodes]
+    improver = Improver(shapes, classes, fractional, generation.columns(), empty, seed=3)
     values = [improver.value]
     for _ in range(12):
         gained = improver.step(never)
         values.append(improver.value)
         assert gained == (values[-1] > values[-2])
         assert values[-1] >= values[-2]
-        used = sum((tasks.total() for _, tasks in improver.nodes), 0)
-        per_class = np.zeros(classes.size, dtype=np.int64)
-        for shape, tasks in improver.nodes:
-            assert total(tasks, classes.demand[:, 0]) <= shapes.free[shape, 0]
-            for task, number in tasks.items():
-                per_class[task] += number
-        assert used == per_class.sum()
-        assert (per_class <= classes.supply).all()
-        assert improver.value == int(per_class @ classes.value) <= fractional.bound
+        check(view, improver.nodes)
+        assert improver.value == sum(total(t, classes.value) for _, t in improver.nodes)
+        assert improver.value <= fractional.bound
     assert values[-1] > values[0]
+
+
+def check(view: View, nodes: list[FilledNode]) -> None:
+    """No node and no class is used beyond what there is."""
+    used = np.zeros(view.classes.size, dtype=np.int64)
+    for shape, tasks in nodes:
+        assert total(tasks, view.classes.demand[:, 0]) <= view.shapes.free[shape, 0]
+        for task, number in tasks.items():
+            used[task] += number
+    assert (used <= view.classes.supply).all()
 
 
 def test_the_fractional_placement_loses_nothing_and_an_empty_node_does() -> None:
@@ -203,7 +212,7 @@ def test_shares_too_small_to_tell_apart_are_refused() -> None:
 @pytest.mark.parametrize(
     ("shares", "fits"),
     [
-        # Best fit, the largest first, finds no room for the last 0.2: (0.5, 0.3, 0.2) and (0.4, 0.4, 0.2) do.
+        # Best fit, the largest first, finds no room for the last one: 0.5 + 0.3 + 0.2 does.
         ([0.5, 0.4, 0.4, 0.3, 0.2, 0.2], True),
         ([0.6, 0.6, 0.6], False),
         ([1, 0.6, 0.4], True),
@@ -227,3 +236,34 @@ def test_tasks_placed_together_are_packed_together(shares: list[float], *, fits:
     used = len(shares) if fits else 0
     assert occupancy.free[0, 0] == 1000 * (9 - used)
     assert occupancy.idle[0] == (0 if fits else 2)
+
+
+def test_what_is_left_over_goes_where_there_is_room() -> None:
+    problem = compiled(
+        {
+            "now": "2026-11-30T12:00:00Z",
+            "cluster": {
+                "shapes": {"s": {"cpu": 9, "gpus": {"model": "A", "count": 2}}},
+                "nodes": [{"name": "n[1-2]", "shape": "s"}],
+            },
+            "jobs": [
+                {"name": "whole", "cpu": 1, "gpus": 1},
+                {"name": "large", "cpu": 1, "gpus": 0.7},
+                {"name": "small", "cpu": 1, "gpus": 0.3},
+                {"name": "hungry", "cpu": 10, "gpus": 0.1},
+                {"name": "pair", "cpu": 1, "gpus": 2},
+            ],
+            "policy": {"value": "gpus"},
+        }
+    )
+    groups = range(problem.group_count)
+    view = view_of(problem, Occupancy(problem), groups, values_of_work(problem, 0))
+    class_of = {problem.job_names[members[0]]: k for k, members in enumerate(view.groups)}
+    nodes: list[FilledNode] = [(0, Counter({class_of["large"]: 1})), (0, Counter())]
+    supply = view.classes.supply.copy()
+    supply[class_of["large"]] = 0
+    complete(view.shapes, view.classes, nodes, supply)
+    # The pair takes the empty node; the whole GPU and the small share sit beside the large one.
+    together = {class_of["large"]: 1, class_of["whole"]: 1, class_of["small"]: 1}
+    assert [dict(tasks) for _, tasks in nodes] == [together, {class_of["pair"]: 1}]
+    assert [name for name, k in class_of.items() if supply[k]] == ["hungry"]
