@@ -95,6 +95,7 @@ class _Search:
         self.bounds = [None] * len(self.problem.tiers)
         self.bundles = bundles(self.problem)
         self.spent = 0.0
+        self.packing_s = 0.0
         self.patience = 1.5
 
     def run(self) -> None:
@@ -230,9 +231,11 @@ class _Search:
 
     def _offer(self, counts: Counts) -> set[int]:
         """Pack a solution; keep it if it is the best so far."""
+        started_s = time.monotonic()
         items = [(item.bundle, item.group) for item in self.model.items]
         realised = realise(self.problem, self.cells, self.bundles, items, counts, self.parameters)
         plan = canonical(self.problem, realised.plan)
+        self.packing_s = max(self.packing_s, time.monotonic() - started_s)
         if not plan_faults(self.problem, plan):
             values = tier_values(self.problem, plan)
             if is_better(self.problem, values, self.values):
@@ -318,10 +321,11 @@ class _Search:
         limit = self.parameters.deterministic_limit
         if limit is not None and self.spent >= limit:
             return 0.0
-        return self.parameters.remaining_s()
+        # What is found last has to be packed yet.
+        return max(0.0, self.parameters.remaining_s() - self.packing_s)
 
     def _budget(self, index: int) -> float:
-        return self._share(index, self.parameters.remaining_s())
+        return self._share(index, self._remaining())
 
     def _deterministic_budget(self, index: int) -> float | None:
         limit = self.parameters.deterministic_limit
