@@ -1,5 +1,6 @@
 """Capacity of every resource in every cell: countable ones, GPUs, shares, NIC bandwidth."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -111,36 +112,44 @@ def _broken_blocks(
 ) -> list[Term]:
     """Blocks of ``threshold`` that smaller tasks bound to one part of a pool must break there.
 
-    In a part whose nodes leave ``rest`` beyond usable blocks, smaller tasks of size m in all take
-    at least (m - rest) / threshold blocks. All larger sizes are multiples of the threshold, so
-    what they leave of the blocks is whole. The pool's row alone would let the smaller tasks use
-    the rests of all its parts.
+    In a part whose nodes have room for smaller tasks beyond their usable blocks, such tasks of
+    size m in all take at least (m - room) / threshold blocks. All larger sizes are multiples of
+    the threshold, so what they leave of the blocks is whole. The pool's row alone would let the
+    smaller tasks use the rests of all its parts.
     """
     terms: list[Term] = []
     start = 0
     for part in model.cells[cell].parts:
         end = start + len(model.cells[part].nodes)
         blocks = int(usable[start:end].sum())
-        rest = int(free[start:end].sum()) - threshold * blocks
+        rest = free[start:end] - threshold * usable[start:end]
         start = end
-        small: list[Term] = [
-            (used[i], *model.count(i, part))
-            for i in model.items_in[part]
-            if 0 < used.get(i, 0) < threshold
-        ]
-        if not blocks or sum(size * most for size, _, most in small) <= rest:
+        small = {i: used[i] for i in model.items_in[part] if 0 < used.get(i, 0) < threshold}
+        rows: list[tuple[list[Term], int]] = []
+        for least in sorted(set(small.values())):
+            # What tasks of this size and more use of a node is a multiple of what they and the
+            # blocks have in common, so the rest beyond such a multiple is lost.
+            sizes = {i: size for i, size in small.items() if size >= least}
+            row: list[Term] = [(size, *model.count(i, part)) for i, size in sizes.items()]
+            unit = math.gcd(threshold, *sizes.values())
+            room = int((rest // unit * unit).sum())
+            if sum(size * most for size, _, most in row) > room:
+                rows.append((row, room))
+        if not blocks or not rows:
             continue
         broken = model.model.new_int_var(0, blocks, "")
-        model.add_at_most([*small, (-threshold, broken, blocks)], rest)
-        model.derive(broken, _blocks_of(small, threshold, rest))
+        for row, room in rows:
+            model.add_at_most([*row, (-threshold, broken, blocks)], room)
+        model.derive(broken, _blocks_of(rows, threshold))
         terms.append((threshold, broken, blocks))
     return terms
 
 
-def _blocks_of(small: list[Term], threshold: int, rest: int) -> Derivation:
-    return lambda hint: max(
-        0, -(-(sum(size * hint.total([z]) for size, z, _ in small) - rest) // threshold)
-    )
+def _blocks_of(rows: list[tuple[list[Term], int]], threshold: int) -> Derivation:
+    def needed(hint: Hint, row: list[Term], room: int) -> int:
+        return -(-(sum(size * hint.total([z]) for size, z, _ in row) - room) // threshold)
+
+    return lambda hint: max(0, *(needed(hint, row, room) for row, room in rows))
 
 
 def _most(model: CountingModel, item: int, cell: int) -> int:

@@ -19,6 +19,10 @@ Part = tuple[int, int, int]
 """(group, cell, count)."""
 
 
+ATTEMPTS = 4
+"""Most times that a solution is packed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Counts:
     """A solution of the counting model.
@@ -49,7 +53,9 @@ def realise(
 ) -> Realised:
     """Pack the counts; jobs of which a part does not fit are taken out, then others filled in.
 
-    Once so that gangs span little, and if that does not work out, once as tightly as possible.
+    Once so that gangs span little; if that does not work out, as tightly as possible; and if a job
+    still finds no room, again with such jobs first (squeaky wheel: Joslin and Clements 1999), so
+    that what is given up in the end is of low priority.
 
     ``items``: per item of the model its bundle and its group.
     """
@@ -58,12 +64,13 @@ def realise(
     if exact is not None:
         return Realised(exact, tier_values(problem, exact), set())
     best: Realised | None = None
-    for tight in (False, True):
-        occupancy = Occupancy(problem)
-        placer = JobPlacer(problem, occupancy, tight=tight)
+    squeaky: set[int] = set()
+    for attempt in range(ATTEMPTS):
+        tight = attempt > 0
+        placer = JobPlacer(problem, Occupancy(problem), tight=tight)
         failed: set[int] = set()
         placed: dict[int, Entries] = {}
-        for job in sorted(parts, key=lambda j: _hardness(problem, parts[j], cells, tight=tight)):
+        for job in _turns(problem, parts, cells, squeaky, tight=tight):
             entries = _place_job(problem, placer, cells, job, parts[job], failed)
             if entries is not None:
                 placed[job] = entries
@@ -71,8 +78,11 @@ def realise(
         values = tier_values(problem, plan)
         if best is None or is_better(problem, values, best.values):
             best = Realised(plan, values, failed)
-        if not failed:
+        broken = set(parts).difference(placed)
+        if not broken or (attempt > 1 and broken <= squeaky):
             break
+        if tight:
+            squeaky |= broken
     assert best is not None
     return best
 
@@ -111,6 +121,23 @@ def _parts(
             job = waiting.pop(0)
             result[job] = [(problem.job_groups[job][0], cell, 1)]
     return result
+
+
+def _turns(
+    problem: CompiledProblem,
+    parts: Mapping[int, Sequence[Part]],
+    cells: Sequence[Cell],
+    squeaky: set[int],
+    *,
+    tight: bool,
+) -> list[int]:
+    """Jobs in the order of placing: those that found no room before, then by hardness."""
+
+    def turn(job: int) -> tuple[float, ...]:
+        first = (0.0, -float(problem.priority[job])) if job in squeaky else (1.0, 0.0)
+        return (*first, *_hardness(problem, parts[job], cells, tight=tight))
+
+    return sorted(parts, key=turn)
 
 
 def _hardness(
