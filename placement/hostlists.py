@@ -15,13 +15,14 @@ _RANGES = re.compile(r"\[([0-9,-]+)\]")
 _RANGE = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?")
 
 
-def expand_hosts(expression: str) -> list[str]:
+def expand_hosts(expression: str, *, room: int = MOST_HOSTS) -> list[str]:
     """Expand a node name or hostlist expression; zero padding and order are kept.
 
     Raises
     ------
     ValueError
-        If it is no hostlist, names a node twice, or names more than :data:`MOST_HOSTS`.
+        If it is no hostlist, names a node twice, or names more than :data:`MOST_HOSTS` or than
+        there is ``room`` for.
     """
     if expression in ("(null)", "None assigned"):
         raise ValueError(f'"{expression}" stands for no node')
@@ -32,6 +33,8 @@ def expand_hosts(expression: str) -> list[str]:
     count = _count(expression)
     if count > MOST_HOSTS:
         raise ValueError(f"the hostlist names {count} nodes; at most {MOST_HOSTS}")
+    if count > room:  # before it is expanded: many such entries would take minutes
+        raise ValueError(f"the cluster has over {MOST_HOSTS} nodes")
     names = [name for part in _PART.finditer(expression) for name in _names(part[0])]
     if len(set(names)) < len(names):
         twice, _ = Counter(names).most_common(1)[0]

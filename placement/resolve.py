@@ -312,7 +312,7 @@ def _nodes(
     healthy_of: dict[int, tuple[int, ...]] = {}
     for position, entry in enumerate(cluster.nodes):
         try:
-            names = expand_hosts(entry.name)
+            names = expand_hosts(entry.name, room=MOST_HOSTS - len(nodes))
             if len(nodes) + len(names) > MOST_HOSTS:
                 raise ValueError(f"the cluster has over {MOST_HOSTS} nodes")
         except ValueError as error:

@@ -78,3 +78,9 @@ def test_anything_expands_or_is_refused(expression: str) -> None:
     else:
         assert len(set(names)) == len(names)
         assert all(not set(name) & set("[],") for name in names)
+
+
+def test_what_there_is_no_room_for_is_not_expanded() -> None:
+    with pytest.raises(ValueError, match=f"over {MOST_HOSTS} nodes"):
+        expand_hosts("n[1-900000]", room=100_000)
+    assert expand_hosts("n[1-2]", room=2) == ["n1", "n2"]
