@@ -191,9 +191,9 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--time-limit",
         type=float,
-        default=60.0,
+        default=55.0,
         metavar="S",
-        help="seconds per solve, in modes that solve (default: 60)",
+        help="seconds per solve, in modes that solve (default: 55)",
     )
     add("--jobs", type=int, default=0, metavar="N", help="processes (default: one per core)")
     add(

@@ -34,7 +34,7 @@ _STEPS_PER_LIMIT = 4
 _BOUND_PART = 0.5
 """Most of the time that is left that one fractional placement may take."""
 
-_FINISH_MARGIN = 2.0
+_FINISH_MARGIN = 3.0
 """Time kept back to make a plan of what is known, relative to what it took the first time."""
 
 _GAP = 0.5
@@ -242,7 +242,8 @@ class _Search:
             better |= improver.step(until)
             self._steps += 1
             known.nodes = improver.nodes
-            if better and placed is not None and not self._steps % _STEPS_PER_REPORT:
+            is_due = not self._steps % _STEPS_PER_REPORT and not until()
+            if is_due and better and placed is not None:
                 self._report(known, occupancy, placed)
                 better = False
         known.nodes = improver.nodes
